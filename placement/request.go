@@ -47,5 +47,6 @@ type Placer struct {
 	// Path, when not nil, is told every rule in the order in which it was
 	// applied.
 	Path *Path
+	Path *Path
 	s    *state.State
 }
