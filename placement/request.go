@@ -47,6 +47,5 @@ type Placer struct {
 	// Path, when not nil, is told every rule in the order in which it was
 	// applied.
 	Path *Path
-	Path *Path
 	s    *state.State
 }
