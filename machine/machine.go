@@ -13,7 +13,10 @@ import "sibyl/cpumask"
 // Machine is one computer. CPUs is indexed by kernel CPU number; numbers that
 // the machine does not have are entries with Possible false.
 type Machine struct {
-	Name     string
+	Name string
+	// Model is the family whose fitted parameters apply (package fitted), such
+	// as "vera" for all its variants; empty if there are none.
+	Model    string
 	Arch     string // as Go spells it: arm64, amd64, ppc64le
 	CPUs     []CPU
 	Nodes    []Node // indexed by dense node index, not by kernel node number
