@@ -9,6 +9,7 @@
 package placement
 
 import (
+	"sibyl/cpumask"
 	"sibyl/policy"
 	"sibyl/state"
 )
@@ -48,4 +49,19 @@ type Placer struct {
 	// applied.
 	Path *Path
 	s    *state.State
+
+	req   Request
+	t     *state.Task // req.Task
+	sync  bool        // WF_SYNC from a waker that is not exiting
+	fit   fitInputs
+	scan  cpumask.Mask // select_rq_mask: CPUs that a scan may still visit
+	probe cpumask.Mask // the same for the path's account of a core scan
+}
+
+// New returns a Placer that works on s by the rules r. It is the only function
+// here that allocates, save for a mask that select_fallback_rq widens and for
+// recorded paths.
+func New(s *state.State, r policy.Rules) *Placer {
+	n := s.H.NrCPUs
+	return &Placer{Rules: r, s: s, scan: cpumask.New(n), probe: cpumask.New(n)}
 }

@@ -46,6 +46,7 @@ func New(h *domain.Hierarchy, hz int) *State {
 	for c := range s.CPUs {
 		cpu := &s.CPUs[c]
 		cpu.Curr, cpu.head, cpu.tail = None, None, None
+		cpu.IdleLastWakee = None
 		cpu.ExitLatency = -1
 		cpu.AvgIdle = 2 * MigrationCost
 		cpu.MaxIdleCost = MigrationCost

@@ -114,6 +114,13 @@ type CPU struct {
 	ActiveBalance bool
 	PushCPU       int
 
+	// IdleLastWakee, IdleWakeeFlips and IdleWakeeDecay are the wakee
+	// bookkeeping of the CPU's idle task, the waker when an interrupt on an
+	// idle CPU wakes somebody.
+	IdleLastWakee  TaskID
+	IdleWakeeFlips uint32
+	IdleWakeeDecay int64 // ns
+
 	RQ runqueue.Queue
 
 	head, tail TaskID // MRU list of queued fair tasks
