@@ -93,6 +93,9 @@ type CPU struct {
 	CapMax    int64 // arch_scale_cpu_capacity
 	CapActual int64 // get_actual_cpu_capacity
 	CapNow    int64 // rq->cpu_capacity, stale between balance passes
+	// RTUtil is the utilisation by RT and deadline tasks, IRQUtil that by
+	// interrupts; both reduce CapNow when it is next computed.
+	RTUtil, IRQUtil int64
 
 	// IdleStamp is rq->idle_stamp in ns; 0 when never or not idle.
 	IdleStamp int64
@@ -144,6 +147,8 @@ type DomainState struct {
 	NewidleSuccess  int
 	NewidleRatio    int
 	NewidleStamp    int64 // ns
+	// NewidleDecay is last_decay_max_lb_cost, jiffies.
+	NewidleDecay int64
 }
 
 // GroupState is the changing part of a sched_group_capacity.
