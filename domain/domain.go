@@ -99,17 +99,22 @@ type Domain struct {
 // Group is a sched_group. One object serves all CPUs whose domains hold it
 // (NUMA groups are private per CPU, as in the kernel).
 type Group struct {
-	ID          int // index into Hierarchy.Groups: its capacity lives in state
+	// ID is the identity of the group's sched_group_capacity: private NUMA
+	// groups of several CPUs that stand for the same CPUs share it, and so
+	// share the capacity that lives in state under this number.
+	// Hierarchy.Groups holds one of them.
+	ID          int
 	Span        cpumask.Mask
 	Weight      int
 	Cores       int          // distinct SMT cores
 	Flags       Flags        // of the child domain; 0 at the base
 	BalanceMask cpumask.Mask // CPUs that may balance for the group
 	// AsymPreferCPU is the highest-priority CPU, the lowest-numbered of
-	// equals; only meaningful below a domain with AsymPacking.
+	// equals; -1 unless the group's domain has AsymPacking.
 	AsymPreferCPU int
 	// Children are the groups of the child domain that make up this group,
-	// whose capacities are summed; nil at the base.
+	// whose capacities are summed; nil at the base and where the child is a
+	// NUMA domain, whose groups overlap: there CPUs are summed.
 	Children []*Group
 }
 
