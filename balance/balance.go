@@ -15,6 +15,8 @@
 package balance
 
 import (
+	"math/bits"
+
 	"sibyl/cpumask"
 	"sibyl/domain"
 	"sibyl/policy"
@@ -32,7 +34,7 @@ const (
 )
 
 // Balancer applies the rules to one state. It holds scratch memory, so it
-// serves one goroutine, and what Pass returns is valid until the next Pass.
+// serves one goroutine.
 type Balancer struct {
 	s *state.State
 	r policy.Rules
@@ -43,6 +45,7 @@ type Balancer struct {
 	walk walk // of sched_balance_domains
 	ilb  ilb  // of _nohz_idle_balance
 	env  env  // of sched_balance_rq
+	sds  domainStats
 	plan Plan
 }
 
@@ -71,3 +74,6 @@ func (b *Balancer) hNr(c int) int32 {
 
 // is tells whether d has one of the flags.
 func is(d *domain.Domain, flags domain.Flags) bool { return d.Flags&flags != 0 }
+
+// lowest is the lowest CPU of word i of a mask, which is w and not 0.
+func lowest(i int, w uint64) int { return i<<6 + bits.TrailingZeros64(w) }

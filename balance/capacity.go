@@ -8,9 +8,6 @@ import (
 	"sibyl/domain"
 )
 
-// capGreater is capacity_greater: a is above b by at least about 5 per cent.
-func capGreater(a, b int64) bool { return a*1024 > b*1078 }
-
 // reduced is check_cpu_capacity: interrupts and higher classes leave visibly
 // less of CPU c than it has.
 func (b *Balancer) reduced(c, pct int) bool {

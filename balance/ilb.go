@@ -2,9 +2,7 @@
 
 package balance
 
-import (
-	"math"
-)
+import "math"
 
 // blockedPeriod is how long blocked load may go without a refresh, in ms
 // (LOAD_AVG_PERIOD).
@@ -18,6 +16,7 @@ type ilb struct {
 	pos        int
 	wrapped    bool
 	cur        int // the CPU handed out last, -1 for none
+	refreshed  bool
 	next       int64
 	hasBlocked bool
 	aborted    bool
@@ -109,7 +108,7 @@ func (b *Balancer) NextILB() (c int, refresh, balance bool) {
 		}
 		balance = w.jiffies >= q.NextBalance && w.flags&BalanceKick != 0
 		if refresh || balance {
-			w.cur = c
+			w.cur, w.refreshed = c, refresh
 			return c, refresh, balance
 		}
 		w.next = min(w.next, q.NextBalance)
@@ -142,7 +141,7 @@ func (b *Balancer) leaveILB() {
 		return
 	}
 	q := &b.s.CPUs[w.cur]
-	if w.flags&StatsKick != 0 && q.HasBlockedLoad && q.BlockedStamp == w.jiffies {
+	if w.refreshed {
 		q.HasBlockedLoad = q.Avg.LoadAvg != 0 || q.Avg.UtilAvg != 0 || q.RTUtil != 0 || q.IRQUtil != 0
 		w.hasBlocked = w.hasBlocked || q.HasBlockedLoad
 	}

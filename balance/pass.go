@@ -46,16 +46,29 @@ type Plan struct {
 	Imbalance int64
 }
 
-// env is struct lb_env.
+// env is struct lb_env and the local variables of sched_balance_rq.
 type env struct {
-	d       *domain.Domain
-	dst     int
-	src     int
-	idle    Idle
-	now     int64
-	jiffies int64
-	cpus    cpumask.Mask // domain span, minus what pinned tasks ruled out
+	d         *domain.Domain
+	dst       int
+	src       int
+	idle      Idle
+	now       int64
+	jiffies   int64
+	cpus      cpumask.Mask // domain span, minus what pinned tasks ruled out
+	migration Migration
+	imbalance int64
+
+	loop, loopMax int
+
+	active     bool // LBF_ACTIVE_LB
+	allPinned  bool // LBF_ALL_PINNED
+	somePinned bool // LBF_SOME_PINNED
+	dstPinned  bool // LBF_DST_PINNED: newDst is set
+	newDst     int
 }
+
+// maxPinnedInterval is MAX_PINNED_INTERVAL, ms.
+const maxPinnedInterval = 512
 
 // Pass is sched_balance_rq up to the moving of tasks: it decides whether dst is
 // the one to balance d, finds the busiest group and run queue, and lists the
@@ -63,9 +76,119 @@ type env struct {
 // and failures, group capacities, the imbalance flag, nr_idle_scan,
 // rd.overloaded, the order of the source's MRU list.
 //
-// now is ns, jiffies the number of the tick. The plan is valid until the next
-// Pass.
+// now is in ns, jiffies the number of the tick. The plan is valid until the
+// next Pass or ActiveTask.
 func (b *Balancer) Pass(d *domain.Domain, dst int, idle Idle, now, jiffies int64) *Plan {
+	e := &b.env
+	*e = env{d: d, dst: dst, src: -1, idle: idle, now: now, jiffies: jiffies, cpus: e.cpus}
+	e.cpus.And(d.Span, b.s.H.Active)
 	b.plan = Plan{Continue: true, Src: -1, Tasks: b.plan.Tasks[:0]}
+	b.run(dst)
+	b.plan.Migration = e.migration
 	return &b.plan
+}
+
+// run is the body of the pass for self; it sets the plan.
+func (b *Balancer) run(self int) {
+	e, p := &b.env, &b.plan
+	for {
+		if !b.shouldBalance() {
+			p.Continue = false
+			b.balanced()
+			return
+		}
+		b.sumDomain()
+		found := b.imbalanced()
+		p.Busiest, p.Type, p.Local = b.sds.busiest, b.sds.busiestStats.typ, b.sds.localStats.typ
+		p.Imbalance = e.imbalance
+		if !found {
+			b.balanced()
+			return
+		}
+		e.src = b.findSource(b.sds.busiest)
+		if e.src < 0 {
+			b.balanced()
+			return
+		}
+		e.allPinned = true
+		if b.s.CPUs[e.src].NrRunning > 1 {
+			b.detachAll()
+			if b.markPinned(); e.allPinned {
+				// Without this source, is there another one left?
+				e.cpus.Clear(e.src)
+				if !e.cpus.SubsetOf(e.d.Groups[0].BalanceMask) {
+					e.loop = 0
+					continue
+				}
+				b.backOff(true)
+				return
+			}
+		}
+		break
+	}
+	p.Src = e.src
+	st := &b.s.Domains[e.d.ID]
+	if len(p.Tasks) > 0 {
+		st.NrBalanceFailed = 0
+	} else {
+		if e.idle != NewlyIdle && e.migration != MigrateMisfit {
+			st.NrBalanceFailed++
+		}
+		if b.needActive() && !b.activate(self) {
+			b.backOff(false)
+			return
+		}
+	}
+	st.BalanceInterval = e.d.MinInterval
+}
+
+// detachAll fills the plan from the source, for dst and then for the other
+// CPUs of the local group that take tasks which may not run on dst.
+func (b *Balancer) detachAll() {
+	e := &b.env
+	e.loopMax = min(maxMoves, int(b.s.CPUs[e.src].NrRunning))
+	for {
+		b.detach()
+		if !e.dstPinned || e.imbalance <= 0 {
+			return
+		}
+		e.cpus.Clear(e.dst)
+		e.dst, e.dstPinned = e.newDst, false
+		e.loop = 0
+	}
+}
+
+// markPinned sets the parent group's imbalance flag if affinity kept the pass
+// from reaching balance, so that a wider pass takes part.
+func (b *Balancer) markPinned() {
+	e := &b.env
+	if e.d.Parent != nil && e.somePinned && e.imbalance > 0 {
+		b.s.Groups[e.d.Parent.Groups[0].ID].Imbalance = true
+	}
+}
+
+// balanced is the exit out_balanced: nothing to do. The parent group's
+// imbalance flag goes, unless it was this pass that met pinned tasks only.
+func (b *Balancer) balanced() {
+	e := &b.env
+	if e.d.Parent != nil && !e.allPinned {
+		b.s.Groups[e.d.Parent.Groups[0].ID].Imbalance = false
+	}
+	b.backOff(true)
+}
+
+// backOff is the exits out_all_pinned (reset: failures are forgotten) and
+// out_one_pinned: nothing moved, and the next periodic pass may take longer.
+func (b *Balancer) backOff(reset bool) {
+	e := &b.env
+	st := &b.s.Domains[e.d.ID]
+	if reset {
+		st.NrBalanceFailed = 0
+	}
+	if e.idle == NewlyIdle || e.migration == MigrateMisfit {
+		return
+	}
+	if e.allPinned && st.BalanceInterval < maxPinnedInterval || st.BalanceInterval < e.d.MaxInterval {
+		st.BalanceInterval *= 2
+	}
 }

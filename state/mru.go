@@ -15,6 +15,9 @@ func (s *State) MRULast(c int) TaskID { return s.CPUs[c].tail }
 // MRUBefore returns the task one step nearer to the head than t.
 func (s *State) MRUBefore(t TaskID) TaskID { return s.Tasks[t].prev }
 
+// MRUAfter returns the task one step nearer to the tail than t.
+func (s *State) MRUAfter(t TaskID) TaskID { return s.Tasks[t].next }
+
 // MRUAdd puts t, which is on no list, at the head of c's list.
 func (s *State) MRUAdd(c int, t TaskID) {
 	cpu, task := &s.CPUs[c], s.Tasks[t]
