@@ -4,7 +4,6 @@ package domain
 
 import (
 	"fmt"
-	"slices"
 
 	"sibyl/cpumask"
 	"sibyl/machine"
@@ -30,6 +29,10 @@ type builder struct {
 	member   map[*Group]*Domain // the domain that the group was taken from
 	rings    map[ringKey][]*Group
 
+	balance map[balanceKey]cpumask.Mask
+
+	seen   []int // by core: the last stamp that counted it
+	stamp  int
 	slots  []slot
 	masks  map[string]cpumask.Mask
 	keyBuf []byte
@@ -71,7 +74,9 @@ func Build(m *machine.Machine, o Options) (*Hierarchy, error) {
 	}
 	for c := range b.h.Active.All() {
 		for d := b.base[c]; d != nil; d = d.Parent {
-			b.describe(d)
+			if ownRing(d) {
+				b.describe(d)
+			}
 			d.Shared = -1
 			if s, ok := b.shared[d]; ok {
 				d.Shared = s
@@ -137,6 +142,8 @@ func newBuilder(m *machine.Machine, o Options) (*builder, error) {
 		capacity: map[*Group]sgcKey{},
 		member:   map[*Group]*Domain{},
 		rings:    map[ringKey][]*Group{},
+		balance:  map[balanceKey]cpumask.Mask{},
+		seen:     make([]int, n),
 		slots:    make([]slot, n),
 		masks:    map[string]cpumask.Mask{},
 	}
@@ -353,6 +360,9 @@ func (b *builder) number() {
 			d.ID, d.Level = len(b.h.Domains), level
 			level++
 			b.h.Domains = append(b.h.Domains, d)
+			if !ownRing(d) {
+				continue
+			}
 			for _, g := range d.Groups {
 				id, seen := ids[b.capacity[g]]
 				if !seen {
@@ -373,13 +383,17 @@ func (b *builder) number() {
 		}
 	}
 	for _, d := range b.h.Domains {
-		if d.Flags.Has(NUMA) || d.CPU == d.Span.First() { // else seen in the first CPU's ring
+		if ownRing(d) {
 			for _, g := range d.Groups {
 				b.linkChildren(g)
 			}
 		}
 	}
 }
+
+// ownRing tells whether d is the first domain with its groups: those of NUMA
+// domains are private, the others are common to all CPUs of the span.
+func ownRing(d *Domain) bool { return d.Flags.Has(NUMA) || d.CPU == d.Span.First() }
 
 // linkChildren fills the children of a group that is local to nobody: they are
 // those of the CPU whose domain it was taken from.
@@ -412,5 +426,5 @@ func (h *Hierarchy) Chain(cpu int) []*Domain {
 	for d := h.Base[cpu]; d != nil; d = d.Parent {
 		chain = append(chain, d)
 	}
-	return slices.Clip(chain)
+	return chain
 }

@@ -142,3 +142,14 @@ func BenchmarkBuildVera(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkBuild8192 is the largest machine that Build accepts.
+func BenchmarkBuild8192(b *testing.B) {
+	m := shape{arch: "amd64", packages: 2, cores: 2048, threads: 2}.machine()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Build(m, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

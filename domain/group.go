@@ -61,11 +61,12 @@ func (b *builder) describe(d *Domain) {
 		if g.Weight == 0 {
 			g.Weight = g.Span.Count()
 			g.AsymPreferCPU = -1
-			left := g.Span.Clone()
-			for c := left.First(); c >= 0; c = left.Next(c) {
-				g.Cores++
-				left.AndNot(left, b.h.Siblings[c])
-				left.Clear(c)
+			b.stamp++
+			for c := range g.Span.All() {
+				if core := b.h.Core[c]; b.seen[core] != b.stamp {
+					b.seen[core] = b.stamp
+					g.Cores++
+				}
 			}
 		}
 		if d.Flags.Has(AsymPacking) && g.AsymPreferCPU < 0 {

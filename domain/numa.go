@@ -130,10 +130,14 @@ func descendedSibling(d, sib *Domain) *Domain {
 // balanceMask is build_balance_mask: the CPUs of the group that arrive at the
 // same group when they come up through their own domains.
 func (b *builder) balanceMask(level int, span cpumask.Mask) cpumask.Mask {
+	key := balanceKey{level, &span[0]}
+	if mask, ok := b.balance[key]; ok {
+		return mask
+	}
 	mask := cpumask.New(b.n)
 	for i := range span.All() {
 		sib := b.at[level][i]
-		if sib != nil && sib.Child != nil && sib.Child.Span.Equal(span) {
+		if sib != nil && sib.Child != nil && same(sib.Child.Span, span) {
 			mask.Set(i)
 		}
 	}
@@ -141,5 +145,16 @@ func (b *builder) balanceMask(level int, span cpumask.Mask) cpumask.Mask {
 		// The kernel warns here and would use a CPU beyond the mask.
 		mask.Set(span.First())
 	}
-	return b.intern(mask)
+	mask = b.intern(mask)
+	b.balance[key] = mask
+	return mask
 }
+
+// balanceKey names a balance mask by its level and the stored span.
+type balanceKey struct {
+	level int
+	span  *uint64
+}
+
+// same tells whether two interned masks are equal.
+func same(a, b cpumask.Mask) bool { return &a[0] == &b[0] }
