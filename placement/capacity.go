@@ -50,10 +50,12 @@ func (p *Placer) selectIdleCapacity(d *domain.Domain, target int) int {
 		return best
 	case cut:
 		p.stepCapacity(best, rank, wantCore, false)
+		if p.recording() {
+			p.step(RuleIdleCapacity, best, best >= 0, fmt.Sprintf("select_idle_capacity: the SIS_UTIL limit of %d CPUs ended the scan", budget))
+		}
 		return best
 	}
-	cleared := wantCore && rank > rankIdleCompleteMisfit
-	if cleared {
+	if wantCore && rank > rankIdleCompleteMisfit {
 		p.s.SetIdleCores(target, p.Rules.LLCHintOnAsym, false)
 	}
 	p.stepCapacity(best, rank, wantCore, false)

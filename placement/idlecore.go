@@ -99,7 +99,11 @@ func (p *Placer) traceCores(m, cluster cpumask.Mask, target int) {
 			}
 			one := cpumask.Of(p.s.H.NrCPUs, c)
 			if got := p.firstIdleCore(one, m, c); got >= 0 {
-				p.step(RuleIdleCore, got, true, "select_idle_core: every sibling is available")
+				why := "select_idle_core: every sibling is available"
+				if !p.s.IdleCore.Has(c) {
+					why = "select_idle_core: the waker's core counts as idle (WF_SYNC)"
+				}
+				p.step(RuleIdleCore, got, true, why)
 				return true
 			}
 			p.step(RuleIdleCore, c, false, p.whyBusyCore(c))

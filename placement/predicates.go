@@ -109,7 +109,7 @@ func (p *Placer) whyIdle(c int) string {
 	switch {
 	case !p.choose(c):
 		if p.s.Idle.Has(c) {
-			return "its vCPU is preempted (available_idle_cpu)"
+			return "is on a preempted vCPU (available_idle_cpu)"
 		}
 		if p.s.IdlePolicy.Has(c) {
 			return "runs SCHED_IDLE work, and so is the task (choose_idle_cpu)"

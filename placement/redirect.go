@@ -32,7 +32,7 @@ func (p *Placer) redirect(c int) int {
 		}
 		if p.Rules.RevalidateFitness && !p.asymFits(s) {
 			if p.recording() {
-				p.step(RuleRedirect, s, false, "select_idle_smt_cpu: preferred, but "+p.whyIdle(s))
+				p.step(RuleRedirect, s, false, fmt.Sprintf("select_idle_smt_cpu: sibling %d is preferred and %s", s, p.whyIdle(s)))
 			}
 			continue
 		}

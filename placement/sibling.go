@@ -2,7 +2,11 @@
 
 package placement
 
-import "sibyl/state"
+import (
+	"fmt"
+
+	"sibyl/state"
+)
 
 // selectIdleSibling is select_idle_sibling (mechanisms 2.5): an idle CPU near
 // target, or target itself. The steps are numbered as there. Every exit but the
@@ -99,7 +103,7 @@ func (p *Placer) selectIdleSibling(prev, target int) int {
 func (p *Placer) accept(r Rule, c int) bool {
 	ok := p.choose(c) && p.asymFits(c)
 	if p.recording() {
-		p.step(r, c, ok, "select_idle_sibling: "+r.String()+" "+p.whyIdle(c))
+		p.step(r, c, ok, fmt.Sprintf("select_idle_sibling: %s %d %s", r, c, p.whyIdle(c)))
 	}
 	return ok
 }

@@ -88,7 +88,6 @@ func (p *Placer) firstWithWaker(list, m cpumask.Mask, start, c, w int) int {
 		return c
 	}
 	if met == w {
-		p.step(RuleSync, sib, true, "select_idle_core: the waker's core counts as idle (WF_SYNC)")
 		return sib
 	}
 	return met
