@@ -299,3 +299,25 @@ func TestNoDomains(t *testing.T) {
 		}
 	}
 }
+
+// TestIsolatedSibling: a CPU outside the partition has no domain, but a core is
+// idle only if it is idle too (select_idle_core reads cpu_smt_mask).
+func TestIsolatedSibling(t *testing.T) {
+	sh := shape{cores: 3, threads: 2, split: true}
+	sh.options.Partition = cpumask.Of(6, 0, 1, 2, 3, 5)
+	y := newSystem(t, sh.hierarchy(t), policy.Rules{})
+	y.busy(0)
+	y.hint(0, true)
+	if got := y.SelectTaskRQ(y.wakeup(0, 0, 0)); got != 1 {
+		t.Errorf("chose %d, want 1: its isolated sibling 4 is idle", got)
+	}
+	y.busy(4)
+	if got := y.SelectTaskRQ(y.wakeup(0, 0, 0)); got != 2 {
+		t.Errorf("chose %d, want 2: CPU 1's isolated sibling 4 is busy", got)
+	}
+	// A task on an isolated CPU stays there.
+	y.allow(y.p, 4)
+	if got := y.SelectTaskRQ(y.wakeup(4, 4, 0)); got != 4 {
+		t.Errorf("chose %d, want the isolated CPU 4", got)
+	}
+}

@@ -17,7 +17,7 @@ const (
 	DefaultHZ = 250
 )
 
-// New returns the state of an idle system with the given domains: every active
+// New returns the state of an idle system with the given domains: every online
 // CPU runs its idle task with the tick running, no task exists.
 func New(h *domain.Hierarchy, hz int) *State {
 	if hz <= 0 {
@@ -52,7 +52,7 @@ func New(h *domain.Hierarchy, hz int) *State {
 		cpu.MaxIdleCost = MigrationCost
 		capacity := int64(h.Capacity[c])
 		cpu.CapMax, cpu.CapActual, cpu.CapNow = capacity, capacity, capacity
-		if h.Active.Has(c) {
+		if online(h, c) {
 			s.coreSize[h.Core[c]]++
 		}
 	}
@@ -70,11 +70,17 @@ func New(h *domain.Hierarchy, hz int) *State {
 	for i := range h.Groups {
 		s.InitGroup(i)
 	}
-	for c := range h.Active.All() {
-		s.Sync(c)
+	for c := range n {
+		if online(h, c) {
+			s.Sync(c)
+		}
 	}
 	return s
 }
+
+// online tells whether CPU c is up. A CPU that a partition leaves out of the
+// domains is, and the idleness of its core depends on it.
+func online(h *domain.Hierarchy, c int) bool { return h.Siblings[c].Has(c) }
 
 // InitGroup sets group i's capacity from its CPUs' present CapNow.
 func (s *State) InitGroup(i int) {
