@@ -5,6 +5,8 @@
 // pure: the caller says how long the current entity ran.
 package runqueue
 
+import "sibyl/policy"
+
 // Entity is the scheduling state of one task. The zero value with Weight and
 // Slice set is a task that never ran.
 type Entity struct {
@@ -22,12 +24,14 @@ type Entity struct {
 	Delayed     bool // sched_delayed: asleep but still queued
 	RelDeadline bool // Deadline is relative (queued task being moved)
 	CustomSlice bool
-
-	queue *Queue
 }
 
-// Queue is one CPU's cfs_rq.
+// Queue is one CPU's cfs_rq. Init must be called before use.
 type Queue struct {
-	ents []*Entity // queued and not current, by (deadline, ID)
-	curr *Entity
+	ents  []*Entity // queued and not current, by (deadline, ID)
+	curr  *Entity
+	rules *policy.Rules
+	tick  int64
+	// v0 is zero_vruntime; sumW and sumWV are Σ w and Σ w(v-v0) over ents.
+	v0, sumW, sumWV int64
 }
