@@ -89,7 +89,7 @@ func restore(h *domain.Hierarchy, d *Decision) (*state.State, idMap, error) {
 	s.TickNS, s.UclampUsed = b.TickNS, b.UclampUsed
 	for c := range b.CPUs {
 		restoreCPU(&s.CPUs[c], &b.CPUs[c], ids)
-		if h.Siblings[c].Has(c) {
+		if h.Online.Has(c) {
 			s.Sync(c)
 		}
 	}
@@ -122,7 +122,7 @@ func restore(h *domain.Hierarchy, d *Decision) (*state.State, idMap, error) {
 func check(h *domain.Hierarchy, d *Decision) error {
 	b := &d.Before
 	n := h.NrCPUs
-	online := func(c int) bool { return c >= 0 && c < n && h.Siblings[c].Has(c) }
+	online := func(c int) bool { return h.Online.Has(c) }
 	switch {
 	case len(b.CPUs) != n:
 		return fmt.Errorf("it describes %d CPUs, the machine has %d", len(b.CPUs), n)

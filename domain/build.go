@@ -104,6 +104,7 @@ func newBuilder(m *machine.Machine, o Options) (*builder, error) {
 	}
 	h := &Hierarchy{
 		NrCPUs:   n,
+		Online:   m.Online(),
 		Active:   m.Online(),
 		Base:     make([]*Domain, n),
 		LLC:      make([]*Domain, n),

@@ -129,6 +129,7 @@ type SharedSpec struct {
 // per-CPU pointers of update_top_cache_domain.
 type Hierarchy struct {
 	NrCPUs  int
+	Online  cpumask.Mask // CPUs that are up, those outside the partition included
 	Active  cpumask.Mask // CPUs that have been attached (online and in the partition)
 	Domains []*Domain
 	Groups  []*Group

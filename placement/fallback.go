@@ -4,17 +4,10 @@ package placement
 
 import "sibyl/state"
 
-// online tells whether CPU c is up. CPUs outside the root domain (isolcpus) are
-// up without being in Hierarchy.Active.
-func (p *Placer) online(c int) bool {
-	h := p.s.H
-	return h.Active.Has(c) || c < len(h.Siblings) && h.Siblings[c].Has(c)
-}
-
 // usable is is_cpu_allowed. The model has no CPU that is online but not active,
 // so kernel threads and user tasks are judged alike.
 func (p *Placer) usable(t *state.Task, c int) bool {
-	return c >= 0 && t.Allowed.Has(c) && p.online(c)
+	return c >= 0 && t.Allowed.Has(c) && p.s.H.Online.Has(c)
 }
 
 // fallback is select_fallback_rq: the first usable CPU of the node that the

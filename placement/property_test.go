@@ -321,3 +321,28 @@ func TestIsolatedSibling(t *testing.T) {
 		t.Errorf("chose %d, want the isolated CPU 4", got)
 	}
 }
+
+// TestOffline: an offline CPU is not used, and its core is the rest.
+func TestOffline(t *testing.T) {
+	m := guest.machine()
+	m.CPUs[3].Online = false
+	h, err := domain.Build(m, domain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := newSystem(t, h, policy.Rules{})
+	y.busy(0, 1)
+	y.hint(0, true)
+	y.allow(y.p, seq(0, 8)...)
+	if got := y.SelectTaskRQ(y.wakeup(0, 0, 0)); got != 2 {
+		t.Errorf("chose %d, want 2: its sibling is offline", got)
+	}
+	y.allow(y.p, 3)
+	y.p.CPU = 5
+	if got := y.SelectTaskRQ(y.wakeup(3, 0, 0)); got != 0 {
+		t.Errorf("a task allowed on an offline CPU only was put on %d, want 0", got)
+	}
+	if y.QueueWakelist(y.p.ID, 3, 0) {
+		t.Error("queued on an offline CPU")
+	}
+}

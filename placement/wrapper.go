@@ -32,7 +32,7 @@ func (p *Placer) QueueWakelist(task state.TaskID, cpu, here int) bool {
 	if p.Rules.NoTTWUQueue {
 		return false
 	}
-	if !p.online(cpu) || !p.s.Tasks[task].Allowed.Has(cpu) {
+	if !p.s.H.Online.Has(cpu) || !p.s.Tasks[task].Allowed.Has(cpu) {
 		return false
 	}
 	if !p.s.ShareCache(here, cpu) {

@@ -52,7 +52,7 @@ func New(h *domain.Hierarchy, hz int) *State {
 		cpu.MaxIdleCost = MigrationCost
 		capacity := int64(h.Capacity[c])
 		cpu.CapMax, cpu.CapActual, cpu.CapNow = capacity, capacity, capacity
-		if online(h, c) {
+		if h.Online.Has(c) {
 			s.coreSize[h.Core[c]]++
 		}
 	}
@@ -70,17 +70,11 @@ func New(h *domain.Hierarchy, hz int) *State {
 	for i := range h.Groups {
 		s.InitGroup(i)
 	}
-	for c := range n {
-		if online(h, c) {
-			s.Sync(c)
-		}
+	for c := range h.Online.All() {
+		s.Sync(c)
 	}
 	return s
 }
-
-// online tells whether CPU c is up. A CPU that a partition leaves out of the
-// domains is, and the idleness of its core depends on it.
-func online(h *domain.Hierarchy, c int) bool { return h.Siblings[c].Has(c) }
 
 // InitGroup sets group i's capacity from its CPUs' present CapNow.
 func (s *State) InitGroup(i int) {
