@@ -291,8 +291,8 @@ func TestNoMachinePaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range bad {
-			if i := bytes.Index(data, []byte(b)); i >= 0 {
-				t.Errorf("%s:%d: names %s", name, 1+bytes.Count(data[:i], []byte("\n")), b)
+			if before, _, ok := bytes.Cut(data, []byte(b)); ok {
+				t.Errorf("%s:%d: names %s", name, 1+bytes.Count(before, []byte("\n")), b)
 			}
 		}
 	}

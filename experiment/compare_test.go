@@ -272,7 +272,7 @@ func TestCompareSwap(t *testing.T) {
 		b := Compare([]string{"n", "b"}, ss, Options{})
 		opposite := map[Verdict]Verdict{Better: Worse, Worse: Better, Identical: Identical, Indistinguishable: Indistinguishable}
 		for i, c := range a.Comparisons {
-			if o := b.Comparisons[i]; o.Verdict != opposite[c.Verdict] || o.P != c.P || o.N != c.N {
+			if o := b.Comparisons[i]; o.Verdict != opposite[c.Verdict] || math.Abs(o.P-c.P) > 1e-9 || o.N != c.N {
 				t.Fatalf("%+v\nswapped %+v", c, o)
 			}
 		}

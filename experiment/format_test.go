@@ -126,7 +126,7 @@ func TestJSONKeys(t *testing.T) {
 	}
 	has := func(m map[string]any, keys string) {
 		t.Helper()
-		for _, k := range strings.Fields(keys) {
+		for k := range strings.FieldsSeq(keys) {
 			if v, ok := m[k]; !ok || v == nil {
 				t.Errorf("no %q in %v", k, m)
 			}

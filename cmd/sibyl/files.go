@@ -36,8 +36,8 @@ func (e Env) save(name string, render func(io.Writer) error) error {
 }
 
 func replaceFile(dest string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(dest); err == nil {
-		dest = real
+	if target, err := filepath.EvalSymlinks(dest); err == nil {
+		dest = target
 	}
 	if fi, err := os.Stat(dest); err == nil && !fi.Mode().IsRegular() {
 		// A device or a pipe is written to, never replaced.
