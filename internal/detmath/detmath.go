@@ -11,6 +11,12 @@ import "math"
 // Sqrt is the square root, which IEEE 754 defines to the last bit.
 func Sqrt(x float64) float64 { return math.Sqrt(x) }
 
+// atanh has the coefficients 1/25, 1/23, …, 1 of the series of atanh(s)/s in s².
+var atanh = [...]float64{
+	1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+	1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1,
+}
+
 const (
 	ln2Hi = 6.93147180369123816490e-01
 	ln2Lo = 1.90821492927058770002e-10
@@ -34,10 +40,7 @@ func Log(x float64) float64 {
 	// log f = 2 atanh((f-1)/(f+1)), by its series.
 	s := (f - 1) / (f + 1)
 	z := float64(s * s)
-	sum := 0.0
-	for k := 25; k >= 1; k -= 2 {
-		sum = float64(sum*z) + 1/float64(k)
-	}
+	sum := poly(z, atanh[:])
 	k := float64(e)
 	return float64(k*ln2Hi) + (float64(k*ln2Lo) + float64(2*s*sum))
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+// kind says what an event does when it falls due.
+type kind uint8
+
+const (
+	evNone     kind = iota
+	evCore          // core a's mode changes by itself; gen is the core's
+	evIRQ           // noise arrives at CPU a
+	evIRQEnd        // CPU a's interrupt or softirq work ends
+	evIPI           // a resched IPI arrives at CPU a
+	evWakeList      // CPU a takes the tasks of its wake list
+	evILB           // CPU a's balance softirq for idle CPUs runs
+	evTimer         // task b's sleep is over, on CPU a
+	evTick          // CPU a's tick
+	evHRTick        // the slice of CPU a's current task is used up; gen is the CPU's
+	evOp            // CPU a's current task has done its operation; gen is the CPU's
+	evSpin          // CPU a's current task stops spinning; gen is the CPU's
+	evStopper       // CPU a's stopper thread runs (active balance)
+	evPoint         // the run's own moments: b says which
+)
+
+// event is one entry of the heap. Events are ordered by time, then by class
+// (hardware before interrupts before tasks), then by the order of pushing.
+type event struct {
+	time int64
+	key  uint64 // class<<56 | sequence
+	kind kind
+	a, b int32
+	gen  uint32
+}
+
+// classes order events of one nanosecond: what the hardware does comes before
+// what it interrupts, and that before what tasks do.
+var classes = [...]uint64{
+	evNone: 0, evPoint: 0, evCore: 1, evIRQEnd: 2, evIRQ: 3, evIPI: 4, evWakeList: 4,
+	evILB: 5, evTimer: 6, evTick: 7, evHRTick: 8, evStopper: 9, evOp: 10, evSpin: 10,
+}
+
+// queue is a 4-ary min-heap of events. Four children fill little more than two
+// cache lines and halve the depth of a binary heap.
+type queue struct {
+	ev  []event
+	seq uint64
+}
+
+func (e *event) before(o *event) bool {
+	return e.time < o.time || (e.time == o.time && e.key < o.key)
+}
+
+// push adds an event.
+func (q *queue) push(time int64, k kind, a, b int32, gen uint32) {
+	q.seq++
+	q.ev = append(q.ev, event{time: time, key: classes[k]<<56 | q.seq, kind: k, a: a, b: b, gen: gen})
+	q.up(len(q.ev) - 1)
+}
+
+// replaceTop gives the first event a new time, which keeps a periodic event in
+// place with one walk down instead of a pop and a push.
+func (q *queue) replaceTop(time int64) {
+	q.seq++
+	e := &q.ev[0]
+	e.time = time
+	e.key = classes[e.kind]<<56 | q.seq
+	q.down(0)
+}
+
+// pop removes the first event.
+func (q *queue) pop() {
+	n := len(q.ev) - 1
+	q.ev[0] = q.ev[n]
+	q.ev = q.ev[:n]
+	if n > 1 {
+		q.down(0)
+	}
+}
+
+func (q *queue) up(i int) {
+	e := q.ev[i]
+	for i > 0 {
+		p := (i - 1) / 4
+		if !e.before(&q.ev[p]) {
+			break
+		}
+		q.ev[i] = q.ev[p]
+		i = p
+	}
+	q.ev[i] = e
+}
+
+func (q *queue) down(i int) {
+	n := len(q.ev)
+	e := q.ev[i]
+	for {
+		c := 4*i + 1
+		if c >= n {
+			break
+		}
+		least := c
+		for k := c + 1; k < min(c+4, n); k++ {
+			if q.ev[k].before(&q.ev[least]) {
+				least = k
+			}
+		}
+		if !q.ev[least].before(&e) {
+			break
+		}
+		q.ev[i] = q.ev[least]
+		i = least
+	}
+	q.ev[i] = e
+}
