@@ -127,11 +127,6 @@ func (rd *Reader) readHeader() error {
 		}
 		rd.Header.Options.Partition = p[:len(cpumask.New(len(m.CPUs)))]
 	}
-	for c := range m.CPUs {
-		if n := m.CPUs[c].Node; n < 0 || n >= len(m.Nodes) {
-			return fmt.Errorf("place %d: node index %d, but there are %d nodes", c, n, len(m.Nodes))
-		}
-	}
 	for i, n := range m.Nodes {
 		if len(n.Distance) != len(m.Nodes) {
 			return fmt.Errorf("node %d: %d distances for %d nodes", i, len(n.Distance), len(m.Nodes))
@@ -229,8 +224,8 @@ func placeLine(m *machine.Machine, rest string) error {
 			return fmt.Errorf("place %d: index %d is out of range", len(m.CPUs), v)
 		}
 	}
-	if p.core < 0 || p.capacity < 1 || p.capacity > 1024 {
-		return fmt.Errorf("place %d: want a core and a capacity of 1 to 1024", len(m.CPUs))
+	if p.capacity < 0 || p.capacity > 1024 || p.priority != int64(int32(p.priority)) {
+		return fmt.Errorf("place %d: want a capacity of at most 1024 and a 32-bit priority", len(m.CPUs))
 	}
 	m.CPUs = append(m.CPUs, machine.CPU{
 		Possible: p.possible, Online: p.online,
