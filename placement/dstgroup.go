@@ -5,6 +5,7 @@ package placement
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"sibyl/domain"
 	"sibyl/state"
@@ -31,7 +32,7 @@ func (t groupType) String() string {
 type groupStats struct {
 	typ                  groupType
 	load, util, runnable int64
-	queued, running      int64 // h_nr_runnable, nr_running
+	running              int64 // nr_running
 	idle                 int64 // CPUs
 	capacity, weight     int64
 	avgLoad              int64
@@ -88,35 +89,39 @@ func (p *Placer) sumGroup(st *groupStats, d *domain.Domain, g *domain.Group) {
 	if p.Rules.SlowPathIgnoresMask {
 		mask = span
 	}
-	for c := span.NextAnd(mask, 0); c >= 0; c = span.NextAnd(mask, c+1) {
-		cpu := &s.CPUs[c]
-		load, util, runnable := cpu.Avg.LoadAvg, cpu.Avg.UtilAvg, cpu.Avg.RunnableAvg
-		est := cpu.UtilEst
-		running, queued := int64(cpu.NrRunning), int64(cpu.NrRunnable)
-		if t.CPU == c {
-			if t.Avg.LastUpdate != 0 {
-				load = max(0, load-t.HLoad)
-				runnable = max(0, runnable-t.Avg.RunnableAvg)
-				util = max(0, util-t.Avg.UtilAvg)
-				if t.Queued || cpu.Curr == t.ID {
-					est = max(0, est-t.UtilEst)
+	for i, w := range span {
+		if w == 0 {
+			continue
+		}
+		for set := w & mask[i]; set != 0; set &= set - 1 {
+			c := i<<6 | bits.TrailingZeros64(set)
+			cpu := &s.CPUs[c]
+			load, util, runnable := cpu.Avg.LoadAvg, cpu.Avg.UtilAvg, cpu.Avg.RunnableAvg
+			est := cpu.UtilEst
+			running := int64(cpu.NrRunning)
+			if t.CPU == c {
+				if t.Avg.LastUpdate != 0 {
+					load = max(0, load-t.HLoad)
+					runnable = max(0, runnable-t.Avg.RunnableAvg)
+					util = max(0, util-t.Avg.UtilAvg)
+					if t.Queued || cpu.Curr == t.ID {
+						est = max(0, est-t.UtilEst)
+					}
+				}
+				if t.Queued {
+					running--
 				}
 			}
-			if t.Queued {
-				running--
-				queued--
+			st.load += load
+			st.util += min(max(util, est), cpu.CapMax)
+			st.runnable += runnable
+			st.running += running
+			if running == 0 && (cpu.Curr == state.None || cpu.Curr == t.ID) && !cpu.TTWUPending {
+				st.idle++
 			}
-		}
-		st.load += load
-		st.util += min(max(util, est), cpu.CapMax)
-		st.runnable += runnable
-		st.queued += queued
-		st.running += running
-		if running == 0 && (cpu.Curr == state.None || cpu.Curr == t.ID) && !cpu.TTWUPending {
-			st.idle++
-		}
-		if st.misfit && p.utilFits(c) > 0 {
-			st.misfit = false
+			if st.misfit && p.utilFits(c) > 0 {
+				st.misfit = false
+			}
 		}
 	}
 	gc := &s.Groups[g.ID]

@@ -4,6 +4,7 @@ package placement
 
 import (
 	"fmt"
+	"math/bits"
 
 	"sibyl/domain"
 )
@@ -26,17 +27,24 @@ func (p *Placer) redirect(c int) int {
 		return c
 	}
 	best := c
-	for s := d.Span.NextAnd(p.t.Allowed, 0); s >= 0; s = d.Span.NextAnd(p.t.Allowed, s+1) {
-		if s == best || h.Priority[s] <= h.Priority[best] || !p.choose(s) {
+	idlePolicy := p.chooseIdlePolicy()
+	for i, span := range d.Span {
+		if span == 0 {
 			continue
 		}
-		if p.Rules.RevalidateFitness && !p.asymFits(s) {
-			if p.recording() {
-				p.step(RuleRedirect, s, false, fmt.Sprintf("select_idle_smt_cpu: sibling %d is preferred and %s", s, p.whyIdle(s)))
+		for set := span & p.t.Allowed[i] & p.choosable(i, idlePolicy); set != 0; set &= set - 1 {
+			s := i<<6 | bits.TrailingZeros64(set)
+			if h.Priority[s] <= h.Priority[best] {
+				continue
 			}
-			continue
+			if p.Rules.RevalidateFitness && !p.asymFits(s) {
+				if p.recording() {
+					p.step(RuleRedirect, s, false, fmt.Sprintf("select_idle_smt_cpu: sibling %d is preferred and %s", s, p.whyIdle(s)))
+				}
+				continue
+			}
+			best = s
 		}
-		best = s
 	}
 	if best != c && p.recording() {
 		p.step(RuleRedirect, best, true, fmt.Sprintf("select_idle_smt_cpu: idle sibling with priority %d instead of CPU %d with %d (sched_asym_prefer)",

@@ -14,9 +14,10 @@ func (p *Placer) noteWakee() {
 		t := s.Tasks[w]
 		last, flips, decay = &t.LastWakee, &t.WakeeFlips, &t.WakeeDecay
 	}
-	// The kernel compares jiffies: strictly more than HZ of them.
-	hz := int64(1_000_000_000) / s.TickNS
-	if p.req.Now/s.TickNS > *decay/s.TickNS+hz {
+	// The kernel compares jiffies: strictly more than HZ of them. Well below a
+	// second there is nothing to divide.
+	const second = 1_000_000_000
+	if tick := s.TickNS; p.req.Now-*decay > second-2*tick && p.req.Now/tick > *decay/tick+second/tick {
 		*flips >>= 1
 		*decay = p.req.Now
 	}
