@@ -14,7 +14,7 @@ func (b *Balancer) busier(g *domain.Group, st *groupStats) bool {
 	if st.hNr == 0 {
 		return false
 	}
-	asym := is(b.env.d, domain.AsymCPUCapacity)
+	asym := sds.asymCapacity
 	gc := &s.Groups[g.ID]
 	dstCap := s.CPUs[b.env.dst].CapNow
 	if asym && st.typ == MisfitTask {

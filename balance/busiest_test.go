@@ -95,6 +95,7 @@ func TestBusierAsymCapacity(t *testing.T) {
 			d := y.level(t, tc.dst, "MC")
 			y.env.d, y.env.dst = d, tc.dst
 			y.sds = domainStats{
+				asymCapacity: true,
 				dstCoreIdle:  y.RestIdle(tc.dst),
 				localStats:   groupStats{typ: tc.local},
 				busiestStats: groupStats{typ: tc.best, idle: noIdleLimit},

@@ -31,6 +31,7 @@ type domainStats struct {
 	localStats, busiestStats groupStats
 	cur                      groupStats
 	preferSibling            bool
+	asymCapacity, packing    bool // the domain's flags
 	dstCoreIdle              bool
 	overloaded               bool
 }
@@ -48,10 +49,7 @@ const noIdleLimit = 1<<32 - 1
 func (b *Balancer) sumDomain() {
 	s, e, sds := b.s, &b.env, &b.sds
 	d := e.d
-	*sds = domainStats{
-		dstCoreIdle:  !s.H.SMTActive || s.RestIdle(e.dst),
-		busiestStats: groupStats{typ: HasSpare, idle: noIdleLimit},
-	}
+	b.resetStats()
 	slot := b.idleScanSlot()
 	var util int64
 	for _, g := range d.Groups {
@@ -80,13 +78,23 @@ func (b *Balancer) sumDomain() {
 	}
 }
 
+// resetStats prepares for a walk over the groups.
+func (b *Balancer) resetStats() {
+	s, e := b.s, &b.env
+	b.sds = domainStats{
+		asymCapacity: is(e.d, domain.AsymCPUCapacity),
+		packing:      is(e.d, domain.AsymPacking),
+		dstCoreIdle:  !s.H.SMTActive || s.RestIdle(e.dst),
+		busiestStats: groupStats{typ: HasSpare, idle: noIdleLimit},
+	}
+}
+
 // sumGroup is update_sg_lb_stats. averages asks for the PELT sums in any case.
 func (b *Balancer) sumGroup(st *groupStats, g *domain.Group, local, averages bool) {
 	s, e := b.s, &b.env
 	d := e.d
 	gc := &s.Groups[g.ID]
 	*st = groupStats{capacity: gc.Capacity, weight: int64(g.Weight)}
-	asym := is(d, domain.AsymCPUCapacity)
 	for i, w := range g.Span {
 		w &= e.cpus[i]
 		if w == 0 {
@@ -105,7 +113,7 @@ func (b *Balancer) sumGroup(st *groupStats, g *domain.Group, local, averages boo
 			}
 			switch {
 			case local:
-			case asym:
+			case b.sds.asymCapacity:
 				b.noteMisfit(st, gc.MaxCapacity, q.MisfitLoad)
 			case e.idle != NotIdle && h == 1 && b.reduced(c, d.ImbalancePct):
 				// A task alone on a CPU that has not all of itself.
@@ -114,7 +122,7 @@ func (b *Balancer) sumGroup(st *groupStats, g *domain.Group, local, averages boo
 		}
 	}
 	if !local && e.idle != NotIdle && st.hNr != 0 {
-		st.asymPacking = b.asymGroup(d, e.dst, g, int(st.weight-st.idle))
+		st.asymPacking = b.sds.packing && b.asymGroup(d, e.dst, g, int(st.weight-st.idle))
 		st.smtBalance = g.Flags&domain.ShareCPUCapacity != 0 && st.hNr > 1
 	}
 	if averages || st.nr >= st.weight {

@@ -117,6 +117,7 @@ func TestGroupStatsMatchReference(t *testing.T) {
 			if rapid.Bool().Draw(rt, "drop") {
 				y.env.cpus.Clear(rapid.IntRange(0, len(y.CPUs)-1).Draw(rt, "dropped"))
 			}
+			y.resetStats()
 			for _, g := range d.Groups {
 				local := g.Span.Has(dst)
 				var got groupStats
