@@ -21,7 +21,7 @@ func (p *Placer) searchCores(m, cluster cpumask.Mask, target int) int {
 		p.traceCores(m, cluster, target)
 	}
 	if cluster != nil {
-		near := p.probe
+		near := p.near
 		near.And(m, cluster)
 		if c := p.firstIdleCore(near, m, target+1); c >= 0 {
 			return c

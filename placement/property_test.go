@@ -346,3 +346,26 @@ func TestOffline(t *testing.T) {
 		t.Error("queued on an offline CPU")
 	}
 }
+
+// TestBalanceWake: with SD_BALANCE_WAKE, which no default domain has, wakeups
+// take the slow path, but not if an affine domain holds prev (mechanisms 2.2).
+func TestBalanceWake(t *testing.T) {
+	h := shape{nodes: 2, cores: 4}.hierarchy(t)
+	for _, d := range h.Domains {
+		d.Flags |= domain.BalanceWake
+	}
+	y := newSystem(t, h, policy.Rules{})
+	has := func(r Rule) bool {
+		return slices.ContainsFunc(y.Path.Steps, func(s Step) bool { return s.Rule == r })
+	}
+	y.Path = &Path{}
+	y.Select(y.wakeup(5, 0, 0))
+	if has(RuleSlowPath) || !has(RuleTarget) {
+		t.Errorf("affine: %s", y.Path)
+	}
+	y.allow(y.p, 4, 5, 6, 7)
+	y.Path.Reset()
+	if c := y.Select(y.wakeup(5, 0, 0)); !has(RuleSlowPath) || has(RuleTarget) || !y.p.Allowed.Has(c) && c != 0 {
+		t.Errorf("not affine: %d by %s", c, y.Path)
+	}
+}

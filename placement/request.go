@@ -8,11 +8,7 @@
 // recent_used_cpu, has_idle_cores) are applied to the state.
 package placement
 
-import (
-	"sibyl/cpumask"
-	"sibyl/policy"
-	"sibyl/state"
-)
+import "sibyl/state"
 
 // Flags are the WF_* bits of a placement request, with the kernel's values.
 type Flags uint8
@@ -39,29 +35,4 @@ type Request struct {
 	// InTask: the code runs in task context, not in an interrupt or softirq.
 	InTask bool
 	Now    int64 // ns
-}
-
-// Placer holds the rules and the scratch space of one user of this package. It
-// is not safe for concurrent use.
-type Placer struct {
-	Rules policy.Rules
-	// Path, when not nil, is told every rule in the order in which it was
-	// applied.
-	Path *Path
-	s    *state.State
-
-	req   Request
-	t     *state.Task // req.Task
-	sync  bool        // WF_SYNC from a waker that is not exiting
-	fit   fitInputs
-	scan  cpumask.Mask // select_rq_mask: CPUs that a scan may still visit
-	probe cpumask.Mask // the same for the path's account of a core scan
-}
-
-// New returns a Placer that works on s by the rules r. It is the only function
-// here that allocates, save for a mask that select_fallback_rq widens and for
-// recorded paths.
-func New(s *state.State, r policy.Rules) *Placer {
-	n := s.H.NrCPUs
-	return &Placer{Rules: r, s: s, scan: cpumask.New(n), probe: cpumask.New(n)}
 }
