@@ -2,6 +2,8 @@
 
 package sim
 
+import "sibyl/cpumask"
+
 // kind says what an event does when it falls due.
 type kind uint8
 
@@ -39,32 +41,82 @@ var classes = [...]uint64{
 	evILB: 5, evTimer: 6, evTick: 7, evHRTick: 8, evStopper: 9, evOp: 10, evSpin: 10,
 }
 
-// queue is a 4-ary min-heap of events. Four children fill little more than two
-// cache lines and halve the depth of a binary heap.
+// queue is the event queue: a 4-ary min-heap, and a lane for the CPUs' ticks.
+// Four children fill little more than two cache lines and halve the depth of a
+// binary heap. Ticks fall on jiffy borders, so the lane needs no heap: it keeps
+// the next border and the set of ticking CPUs, and hands them out in ascending
+// order.
 type queue struct {
 	ev  []event
 	seq uint64
+
+	ticking cpumask.Mask
+	border  int64 // when the lane's CPUs tick next
+	jiffy   int64
+	cpu     int // the lane's next CPU at border
 }
 
 func (e *event) before(o *event) bool {
 	return e.time < o.time || (e.time == o.time && e.key < o.key)
 }
 
-// push adds an event.
+// initLane starts the tick lane of n CPUs at time now.
+func (q *queue) initLane(n int, now, jiffy int64) {
+	q.ticking = cpumask.New(n)
+	q.jiffy, q.border = jiffy, (now/jiffy+1)*jiffy
+	q.cpu = -1
+}
+
+// startTick makes CPU c tick from the next border after now.
+func (q *queue) startTick(c int, now int64) {
+	if q.cpu < 0 {
+		// The lane was empty; its border may have passed.
+		q.border = (now/q.jiffy + 1) * q.jiffy
+		q.cpu = c
+	} else if now < q.border || c > q.cpu {
+		q.cpu = min(q.cpu, c)
+	}
+	q.ticking.Set(c)
+}
+
+// tickFirst tells whether the next event is a tick.
+func (q *queue) tickFirst() bool {
+	if q.cpu < 0 {
+		return false
+	}
+	if len(q.ev) == 0 {
+		return true
+	}
+	e := &q.ev[0]
+	return q.border < e.time || (q.border == e.time && classes[evTick]<<56 < e.key)
+}
+
+// takeTick removes the next tick from the lane. The CPU goes on ticking.
+func (q *queue) takeTick() (c int, at int64) {
+	c, at = q.cpu, q.border
+	if q.cpu = q.ticking.Next(c + 1); q.cpu < 0 {
+		q.border += q.jiffy
+		q.cpu = q.ticking.First()
+	}
+	return c, at
+}
+
+// stopTick makes c tick no more.
+func (q *queue) stopTick(c int) {
+	q.ticking.Clear(c)
+	if q.cpu == c {
+		if q.cpu = q.ticking.Next(c + 1); q.cpu < 0 {
+			q.border += q.jiffy
+			q.cpu = q.ticking.First()
+		}
+	}
+}
+
+// push adds an event to the heap.
 func (q *queue) push(time int64, k kind, a, b int32, gen uint32) {
 	q.seq++
 	q.ev = append(q.ev, event{time: time, key: classes[k]<<56 | q.seq, kind: k, a: a, b: b, gen: gen})
 	q.up(len(q.ev) - 1)
-}
-
-// replaceTop gives the first event a new time, which keeps a periodic event in
-// place with one walk down instead of a pop and a push.
-func (q *queue) replaceTop(time int64) {
-	q.seq++
-	e := &q.ev[0]
-	e.time = time
-	e.key = classes[e.kind]<<56 | q.seq
-	q.down(0)
 }
 
 // pop removes the first event.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeapOrder pushes random events, with and without replaceTop, and expects
+// TestHeapOrder pushes random events, and expects
 // them in (time, class, sequence) order.
 func TestHeapOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,16 +31,6 @@ func TestHeapOrder(t *testing.T) {
 				}
 				model = model[1:]
 				q.pop()
-			case op == 1 && len(q.ev) > 0:
-				later := q.ev[0].time + rapid.Int64Range(0, 50).Draw(t, "later")
-				old := want{q.ev[0].time, q.ev[0].key}
-				k := q.ev[0].kind
-				q.replaceTop(later)
-				for i := range model {
-					if model[i] == old {
-						model[i] = want{later, classes[k]<<56 | q.seq}
-					}
-				}
 			default:
 				k := rapid.SampledFrom(kinds).Draw(t, "kind")
 				at := rapid.Int64Range(0, 50).Draw(t, "time")

@@ -152,10 +152,14 @@ func (s *Sim) noiseArrives() {
 	at, _ := slices.BinarySearch(n.upTo, float64(n.place.Float64()*n.upTo[len(n.upTo)-1]))
 	c := int(n.cpus[min(at, len(n.cpus)-1)])
 	kthread := float64(n.pick.Float64()*(n.Interrupts+n.Kthreads)) >= n.Interrupts
-	s.count.Noise++
-	if !kthread && s.st.IdleCore.Has(c) && s.cfg.Trace == nil {
-		return // nobody notices an interrupt on an idle core, not even history
+	if s.st.IdleCore.Has(c) {
+		// Nobody notices an interrupt on an idle core, not even history.
+		t := s.now - s.begin
+		if !kthread || (t >= n.QuietFrom && t < n.QuietTo) {
+			return
+		}
 	}
+	s.count.Noise++
 	length := n.burst.ExpNS(n.BurstNS)
 	s.events++
 	if kthread {

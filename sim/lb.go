@@ -190,6 +190,7 @@ func (s *Sim) stopper(c int) {
 		s.advance(c)
 		s.updateLoad(c)
 		q.RQ.PutPrev()
+		s.traceSwitch(c, state.None) // the stopper runs
 	}
 	s.migrate(id, to)
 	s.checkPreempt(to, id, c, false)

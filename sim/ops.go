@@ -35,13 +35,19 @@ func (s *Sim) setupSync() {
 
 // opDone: the current task of c has finished its operation.
 func (s *Sim) opDone(c int, gen uint32) {
-	if s.cpus[c].gen != gen {
+	p := &s.cpus[c]
+	if p.gen != gen {
 		return
 	}
-	s.events++
+	p.opAt = never
 	s.advance(c)
 	id := s.st.CPUs[c].Curr
 	t := &s.tasks[id]
+	if p.stall > 0 || t.rem > 0 || p.speed == 0 {
+		s.arm(c) // it was delayed
+		return
+	}
+	s.events++
 	t.status = running
 	if len(t.pending) > 0 {
 		s.wakeNext(c, id)
@@ -146,6 +152,7 @@ func (s *Sim) await(c int, id state.TaskID, op workload.Op, waiters, spin *[]sta
 	}
 	*spin = append(*spin, id)
 	t.status = spinning
+	s.disarm(c)
 	t.spinGen++
 	t.rem = 0
 	if op.Spin != workload.Forever {

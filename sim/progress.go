@@ -32,22 +32,45 @@ func (s *Sim) advance(c int) {
 	}
 }
 
-// arm pushes the end of the current task's operation. Events pushed before are
-// void.
+// arm sees to it that an event comes when the current task's operation may be
+// over. An event that is already on its way and comes earlier is left: opDone
+// finds that there is work left and arms again. That keeps the heap small, since
+// delays (ticks, interrupts) are many and each only moves the end away.
 func (s *Sim) arm(c int) {
 	p := &s.cpus[c]
-	p.gen++
 	id := s.st.CPUs[c].Curr
 	if id == state.None || p.speed == 0 {
 		return
 	}
-	if t := &s.tasks[id]; t.status == running || t.status == fresh {
-		left := (t.rem + p.speed - 1) / p.speed
-		if at := s.now + p.stall + left; at <= s.end {
-			s.q.push(at, evOp, int32(c), 0, p.gen)
-		}
+	t := &s.tasks[id]
+	if t.status == spinning {
+		return
+	}
+	left := t.rem
+	if p.speed != oneSpeed {
+		left = (left + p.speed - 1) / p.speed
+	} else {
+		left = (left + oneSpeed - 1) >> oneSpeedShift
+	}
+	at := s.now + p.stall + left
+	if p.opAt <= at {
+		return
+	}
+	p.gen++
+	p.opAt = at
+	if at <= s.end {
+		s.q.push(at, evOp, int32(c), 0, p.gen)
 	}
 }
+
+// disarm voids the event of an operation that c no longer works at.
+func (s *Sim) disarm(c int) {
+	s.cpus[c].gen++
+	s.cpus[c].opAt = never
+}
+
+// never is later than any event.
+const never int64 = 1<<63 - 1
 
 // delay makes c's current task lose ns (an interrupt, kernel work).
 func (s *Sim) delay(c int, ns int64) {

@@ -186,7 +186,7 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 	s.events++
 	s.count.Switches++
 	was := q.Curr
-	s.traceSwitch(c, was, id)
+	s.traceSwitch(c, id)
 	s.updateLoad(c)
 	if was == state.None {
 		s.leaveIdle(c)
@@ -199,6 +199,7 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 	s.st.Sync(c)
 	p.stall = s.costs.Switch
 	p.last = s.now
+	s.disarm(c)
 	p.speed = -1 // unlike any speed, so that setSpeed sees a change
 	if was == state.None {
 		s.setRunning(c, 1)
@@ -216,10 +217,10 @@ func (s *Sim) goIdle(c int) {
 	}
 	s.events++
 	s.count.Switches++
-	s.traceSwitch(c, q.Curr, state.None)
+	s.traceSwitch(c, state.None)
 	s.updateLoad(c)
 	q.Curr = state.None
-	p.gen++
+	s.disarm(c)
 	p.stall = 0
 	p.idleSince = s.now
 	s.st.Sync(c)
@@ -293,10 +294,14 @@ func (s *Sim) hrtick(c int, gen uint32) {
 	}
 }
 
-func (s *Sim) traceSwitch(c int, prev, next state.TaskID) {
-	if s.cfg.Trace == nil {
+// traceSwitch traces that c runs next from now on.
+func (s *Sim) traceSwitch(c int, next state.TaskID) {
+	p := &s.cpus[c]
+	prev := p.shown
+	if s.cfg.Trace == nil || prev == next {
 		return
 	}
+	p.shown = next
 	var runnable int64
 	if prev != state.None && s.st.Tasks[prev].SE.OnRQ && !s.st.Tasks[prev].SE.Delayed {
 		runnable = 1

@@ -62,7 +62,8 @@ type Sim struct {
 // cpu is the engine's side of one CPU.
 type cpu struct {
 	core, pe  int32
-	gen       uint32 // of evOp: bumped when the current operation changes
+	gen       uint32 // of the evOp that counts
+	opAt      int64  // when it comes; never if there is none
 	hrGen     uint32
 	last      int64 // progress is accounted up to here
 	speed     int64 // of the current task; oneSpeed is a core to itself
@@ -74,12 +75,13 @@ type cpu struct {
 	irqs      int32 // interrupts and softirqs in progress
 	active    bool  // out of WFI
 	tickOn    bool
-	tickArmed bool // an evTick is in the heap
-	ipi       bool // a resched IPI is on its way
-	resched   bool // reschedule at the next kernel exit or tick
-	settling  bool // on settleList
+	tickFrom  int64 // the first tick is not before
+	ipi       bool  // a resched IPI is on its way
+	resched   bool  // reschedule at the next kernel exit or tick
+	settling  bool  // on settleList
 	wakeList  []state.TaskID
 	kworker   state.TaskID
+	shown     state.TaskID // what the trace says runs here
 	idleSince int64
 	pushTo    int32 // destination of the active balance in progress
 }
@@ -94,7 +96,10 @@ type core struct {
 
 // oneSpeed is the speed of a thread with a core of full capacity to itself;
 // work is kept in ns times oneSpeed.
-const oneSpeed = 1 << 20
+const (
+	oneSpeed      = 1 << oneSpeedShift
+	oneSpeedShift = 20
+)
 
 // Run carries out one run. ctx is looked at every few thousand events.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
@@ -142,6 +147,7 @@ func newSim(cfg Config) (*Sim, error) {
 	if cfg.DurationNS == 0 {
 		s.end = s.begin + MaxDuration
 	}
+	s.q.initLane(h.NrCPUs, s.now, s.st.TickNS)
 	s.setupCPUs()
 	s.setupSync()
 	if err := s.setupTrace(); err != nil {
@@ -161,7 +167,8 @@ func (s *Sim) setupCPUs() {
 	for c := range s.h.Active.All() {
 		p := &s.cpus[c]
 		p.core = int32(s.h.Core[c])
-		p.kworker = state.None
+		p.kworker, p.shown = state.None, state.None
+		p.opAt = never
 		p.capSpeed = oneSpeed
 		p.clockAt = s.now
 		if hybrid {
@@ -201,23 +208,31 @@ const (
 
 // loop takes events until the run ends.
 func (s *Sim) loop(ctx context.Context) error {
-	for !s.stop && len(s.q.ev) > 0 {
-		if s.events&0x3fff == 0 && ctx.Err() != nil {
+	for taken := 0; !s.stop && (len(s.q.ev) > 0 || s.q.cpu >= 0); taken++ {
+		if taken&0xfff == 0 && ctx.Err() != nil {
 			return fmt.Errorf("run simulation: stopped at %d ns: %w", s.now, context.Cause(ctx))
 		}
-		e := s.q.ev[0]
-		if e.time > s.end {
-			s.now = s.end
-			break
-		}
-		s.now = e.time
-		if e.kind == evTick {
-			s.tick(int(e.a))
+		if s.q.tickFirst() {
+			if s.q.border > s.end {
+				s.now = s.end
+				break
+			}
+			var c int
+			c, s.now = s.q.takeTick()
+			s.tick(c)
 		} else {
+			e := s.q.ev[0]
+			if e.time > s.end {
+				s.now = s.end
+				break
+			}
+			s.now = e.time
 			s.q.pop()
 			s.dispatch(&e)
 		}
-		s.settle()
+		if len(s.settleList) > 0 {
+			s.settle()
+		}
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 // startTick restarts c's tick when the CPU leaves its tickless idle.
 func (s *Sim) startTick(c int) {
 	p := &s.cpus[c]
-	p.tickOn = true
-	if !p.tickArmed {
-		p.tickArmed = true
-		s.q.push((s.now/s.st.TickNS+1)*s.st.TickNS, evTick, int32(c), 0, 0)
+	if !p.tickOn {
+		p.tickOn = true
+		p.tickFrom = s.now + 1
+		s.q.startTick(c, s.now)
 	}
 }
 
@@ -25,20 +25,17 @@ func (s *Sim) stopTick(c int) {
 	p := &s.cpus[c]
 	if p.tickOn {
 		p.tickOn = false
+		s.q.stopTick(c)
 		s.bal.EnterNohz(c)
 	}
 }
 
-// tick is the head of the heap: CPU c's tick. It is put back for the next
-// jiffy before it is handled, which spares a pop and a push.
+// tick is CPU c's tick (sched_tick and what the softirq after it does).
 func (s *Sim) tick(c int) {
 	p := &s.cpus[c]
-	if !p.tickOn {
-		p.tickArmed = false
-		s.q.pop()
-		return
+	if s.now < p.tickFrom {
+		return // it was started on this very border
 	}
-	s.q.replaceTop(s.now + s.st.TickNS)
 	s.events++
 	s.count.Ticks++
 	q := &s.st.CPUs[c]

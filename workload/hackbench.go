@@ -72,20 +72,6 @@ func buildHackbench(s *settings, m *machine.Machine, _ uint64) (*Instance, error
 // hackbench is what the tasks of one run share.
 type hackbench struct{ receivers int }
 
-// starter marks the start and then forks everything.
-type starter struct {
-	launcher
-	started bool
-}
-
-func (s *starter) Next(now int64) Op {
-	if !s.started {
-		s.started = true
-		return Op{Kind: Mark, Obj: Start}
-	}
-	return s.launcher.Next(now)
-}
-
 // sender writes to the receivers of its group in turn.
 type sender struct {
 	first, fds, left, to, step int

@@ -47,7 +47,7 @@ func buildHogs(s *settings, m *machine.Machine, _ uint64) (*Instance, error) {
 		})
 	}
 	return &Instance{
-		Tasks: []*Task{{Name: "launcher", Allowed: allowed, Program: l}},
+		Tasks: []*Task{{Name: "launcher", Allowed: allowed, Program: &starter{launcher: *l}}},
 		Home:  allowed,
 		Noise: s.noise(m, allowed),
 		Metrics: func(r Measured) []Metric {
@@ -75,6 +75,20 @@ func (l *launcher) Next(int64) Op {
 	l.slept = false
 	l.n++
 	return Op{Kind: Fork, Child: l.children[l.n-1]}
+}
+
+// starter marks the start and then forks everything.
+type starter struct {
+	launcher
+	started bool
+}
+
+func (s *starter) Next(now int64) Op {
+	if !s.started {
+		s.started = true
+		return Op{Kind: Mark, Obj: Start}
+	}
+	return s.launcher.Next(now)
 }
 
 // once computes its work and exits.

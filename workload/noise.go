@@ -26,6 +26,11 @@ type Noise struct {
 	Interrupts, Kthreads, Daemons float64
 	// BurstNS is the mean length of one burst, exponential.
 	BurstNS int64
+	// QuietFrom and QuietTo bound a time after the workload's start in which
+	// noise on wholly idle cores is left out. A workload sets them where
+	// nothing is placed for a long time: only the last noise before the next
+	// placement leaves a trace.
+	QuietFrom, QuietTo int64
 }
 
 // Off tells whether there is no noise at all.
