@@ -5,6 +5,7 @@ package decision
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -363,6 +364,25 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func TestExplain(t *testing.T) {
+	var b bytes.Buffer
+	log := example(t)
+	if err := log.Decisions[0].Explain(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for at, want := range map[int]string{
+		0:              `decision 7 at 5.000000 s: wakeup of p "quoted" (task 1) (WF_TTWU)`,
+		1:              "prev CPU 6, decided on CPU 6 by w (task 2); util 0, recent CPU 1, 8 allowed CPUs",
+		3:              " 2  target         cpu 6    no   select_idle_sibling: target 6 is busy (choose_idle_cpu)",
+		len(lines) - 1: "CPU 3; recent_used_cpu 1 -> 6; has_idle_cores of shared object 0 cleared",
+	} {
+		if lines[at] != want {
+			t.Errorf("line %d: %q, want %q", at, lines[at], want)
+		}
+	}
+}
+
 // FuzzReadText: any input is read or refused; what is read can be written and
 // read again, and replayed or refused.
 func FuzzReadText(f *testing.F) {
@@ -395,6 +415,9 @@ func FuzzReadText(f *testing.F) {
 			return
 		}
 		for i := range log.Decisions {
+			if err := log.Decisions[i].Explain(io.Discard); err != nil {
+				t.Fatal(err)
+			}
 			_, _ = Replay(hier, log.Header.Rules, &log.Decisions[i])
 		}
 	})

@@ -172,3 +172,21 @@ func TestNoteWakee(t *testing.T) {
 		t.Error("a wakeup from an interrupt on an idle CPU is not its idle task's")
 	}
 }
+
+func TestNames(t *testing.T) {
+	if got := (TTWU | Sync).String(); got != "WF_TTWU|WF_SYNC" {
+		t.Errorf("flags 0x18 are %q", got)
+	}
+	if got := Flags(1).String(); got != "0x1" {
+		t.Errorf("flag 1 is %q", got)
+	}
+	for r := Rule(1); r < nrRules; r++ {
+		back, ok := ParseRule(r.String())
+		if !ok || back != r {
+			t.Errorf("rule %d: name %q is read as %d, %v", r, r, back, ok)
+		}
+	}
+	if _, ok := ParseRule(""); ok || Rule(0).String() != "rule(0)" {
+		t.Error("rule 0 has a name")
+	}
+}

@@ -8,7 +8,12 @@
 // recent_used_cpu, has_idle_cores) are applied to the state.
 package placement
 
-import "sibyl/state"
+import (
+	"fmt"
+	"strings"
+
+	"sibyl/state"
+)
 
 // Flags are the WF_* bits of a placement request, with the kernel's values.
 type Flags uint8
@@ -23,6 +28,29 @@ const (
 	CurrentCPU Flags = 0x40
 	RQSelected Flags = 0x80
 )
+
+var flagNames = [...]struct {
+	bit  Flags
+	name string
+}{
+	{Exec, "WF_EXEC"}, {Fork, "WF_FORK"}, {TTWU, "WF_TTWU"}, {Sync, "WF_SYNC"},
+	{Migrated, "WF_MIGRATED"}, {CurrentCPU, "WF_CURRENT_CPU"}, {RQSelected, "WF_RQ_SELECTED"},
+}
+
+// String returns the kernel's names of the bits, joined by bars; 0 for none.
+func (f Flags) String() string {
+	var names []string
+	for _, n := range flagNames {
+		if f&n.bit != 0 {
+			names = append(names, n.name)
+			f &^= n.bit
+		}
+	}
+	if f != 0 || len(names) == 0 {
+		names = append(names, fmt.Sprintf("%#x", uint8(f)))
+	}
+	return strings.Join(names, "|")
+}
 
 // Request is one call of select_task_rq_fair.
 type Request struct {
