@@ -16,12 +16,15 @@ type Machine struct {
 	Name string
 	// Model is the family whose fitted parameters apply (package fitted), such
 	// as "vera" for all its variants; empty if there are none.
-	Model    string
-	Arch     string // as Go spells it: arm64, amd64, ppc64le
-	CPUs     []CPU
-	Nodes    []Node // indexed by dense node index, not by kernel node number
-	Packing  Packing
-	CoreMode CoreMode
+	Model string
+	Arch  string // as Go spells it: arm64, amd64, ppc64le
+	CPUs  []CPU
+	Nodes []Node // indexed by dense node index, not by kernel node number
+	// CacheBytes is the size of each last-level cache, indexed by CPU.LLC, in
+	// bytes; nil if unknown, 0 for a single one that is.
+	CacheBytes []int64
+	Packing    Packing
+	CoreMode   CoreMode
 	// HZ is the tick rate of the kernel that runs here, 250 unless described.
 	HZ int
 	// CounterHz is the frequency of the counter that user space spins on
@@ -30,6 +33,8 @@ type Machine struct {
 	// Warnings say where sources disagree or are missing. They are part of
 	// the description and are shown with every result.
 	Warnings []string
+	// Note says what the description rests on; it has no effect.
+	Note string
 }
 
 // CPU is one hardware thread. The group fields (Core to Node) are dense
@@ -53,6 +58,11 @@ type CPU struct {
 	// CPU: larger is preferred. PrioritySource says where it came from.
 	Priority       int
 	PrioritySource string
+
+	// Type is the hardware's own name for the kind of core, as sysfs or hwloc
+	// gives it (core, atom, midr 0xd85); empty if it names none. The scheduler
+	// does not read it: it only helps to tell kinds apart (Kinds).
+	Type string
 
 	CoreID int // the source's own core id, unique only within a package; -1 if none
 }
