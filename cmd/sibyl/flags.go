@@ -102,6 +102,11 @@ func (f *seedFlags) check() error {
 
 const maxSeeds = 1_000_000
 
+// addWorkers declares --workers; 0, the default, stands for all CPUs.
+func addWorkers(c *cobra.Command, v *int) {
+	c.Flags().IntVarP(v, "workers", "j", 0, "runs at the same time (default: one a CPU); no effect on results")
+}
+
 // durationFlag is a duration as Go writes it, 0 for none, kept in ns.
 type durationFlag int64
 
