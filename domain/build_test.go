@@ -11,13 +11,16 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"sibyl/cpumask"
+	"sibyl/machine"
 )
 
 // TestHierarchy prints hierarchies for review. Commands:
 //
 //	build machine=NAME [cpu=N...] [offline=LIST] [partition=LIST] [options...]
+//	load machine=NAME ...
 //
-// prints the domains of the CPUs (0 unless told), their groups, the shared
+// build takes a machine of machines_test.go, load a built-in one. Both print
+// the domains of the CPUs (0 unless told), their groups, the shared
 // objects and the shortcut pointers.
 func TestHierarchy(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -25,6 +28,12 @@ func TestHierarchy(t *testing.T) {
 			var name, list string
 			d.ScanArgs(t, "machine", &name)
 			m := named(name)
+			if d.Cmd == "load" {
+				var err error
+				if m, err = machine.Load(name); err != nil {
+					t.Fatal(err)
+				}
+			}
 			o := Options{}
 			if d.HasArg("offline") {
 				d.ScanArgs(t, "offline", &list)
