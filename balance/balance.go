@@ -9,9 +9,10 @@
 // For the places where several CPUs would run at once in a kernel, a call is
 // atomic: SD_SERIALIZE, whose loser would skip a level, never has a loser here.
 //
-// One file holds one rule. What is left out: cache-aware balance (group type
-// llc_balance), NUMA-balancing classes of run queues, EAS, CFS bandwidth, core
-// scheduling, proxy execution, hotplug (mechanisms 7.10).
+// One file holds one rule. The rules for asymmetric machines are among them:
+// packing, misfit tasks, SMT balance. What is left out: cache-aware balance
+// (group type llc_balance), NUMA-balancing classes of run queues, EAS, CFS
+// bandwidth, core scheduling, proxy execution, hotplug (mechanisms 7.10).
 package balance
 
 import (

@@ -6,8 +6,8 @@ package balance
 // (nohz_balancer_kick and kick_ilb, mechanisms 6.2 and 6.3). It returns the CPU
 // that gets an interrupt and the flags of this kick, or target -1 if no
 // interrupt is to be sent. The target's NohzFlags have been set; BeginILB takes
-// them when the interrupt arrives. Call it after the tick's own balance work
-// was found due or not; jiffies is the tick's number.
+// them when the interrupt arrives. jiffies is the tick's number. The kernel runs
+// it before the tick's own periodic balance, which is a softirq.
 func (b *Balancer) Kick(cpu int, jiffies int64) (target int, flags uint8) {
 	s := b.s
 	if s.H.Base[cpu] == nil || s.Idle.Has(cpu) {

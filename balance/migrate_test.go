@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"sibyl/policy"
 	"sibyl/state"
@@ -75,6 +76,38 @@ func TestCanMigrate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEligibleMatchesQueue: the sum over the MRU list is the queue's own rule,
+// also after tasks were detached from it.
+func TestEligibleMatchesQueue(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		y := newSystem(t, plain, policy.Rules{})
+		q := &y.CPUs[1]
+		q.RQ.Init(&policy.Rules{}, y.TickNS)
+		n := rapid.IntRange(1, 6).Draw(rt, "tasks")
+		for range n {
+			task := y.put(1, 1, 1)
+			task.SE.OnRQ = false
+			task.SE.Weight = rapid.SampledFrom([]int64{3, 335, 1024, 3121, 88761}).Draw(rt, "weight")
+			task.SE.Slice = 2_800_000
+			task.SE.VLag = rapid.Int64Range(-4_000_000, 4_000_000).Draw(rt, "lag")
+			q.RQ.Enqueue(&task.SE, false)
+		}
+		y.env.src = 1
+		for left := n; left > 0; left-- {
+			for _, task := range y.Tasks {
+				if !y.planned(task.ID) {
+					if got, want := y.eligible(task), q.RQ.Eligible(&task.SE); got != want {
+						rt.Fatalf("task %d of %d left: eligible %t, the queue says %t", task.ID, left, got, want)
+					}
+				}
+			}
+			id := y.tail()
+			y.plan.Tasks = append(y.plan.Tasks, Move{Task: id})
+			q.RQ.DequeueMove(&y.Tasks[id].SE)
+		}
+	})
 }
 
 // TestDstPinned: who may be another destination.

@@ -17,9 +17,10 @@ import (
 
 // The scenarios in testdata are read as dialogues:
 //
-//	machine shape=smt2 [on] [rules=...]   a fresh idle machine
+//	machine shape=smt2 [on]               a fresh idle machine
 //	put cpu=0 n=2 [util=512] [allowed=0-1] [hot] [delayed] [vruntime=..]
-//	set cpu=0 [rt=300] [misfit=500] [captured]
+//	set cpu=0 rt=300                      RT tasks' utilisation, capacities follow
+//	misfit cpu=0                          the tick's test of the running task
 //	pass dst=1 domain=MC idle=newly|idle|busy [now=..] [jiffies=..] [move]
 //	active src=1 dst=0                    the stopper's answer, moved
 //	enter                                 every idle CPU stops its tick
@@ -91,9 +92,12 @@ func (y *system) command(t *testing.T, d *datadriven.TestData) string {
 	case "set":
 		q := &y.CPUs[num("cpu", 0)]
 		q.RTUtil = int64(num("rt", int(q.RTUtil)))
-		q.MisfitLoad = int64(num("misfit", int(q.MisfitLoad)))
 		y.settle()
 		return ""
+	case "misfit":
+		c := num("cpu", 0)
+		y.UpdateMisfit(c, y.CPUs[c].Curr)
+		return fmt.Sprintf("misfit load %d\n", y.CPUs[c].MisfitLoad)
 	case "pass":
 		return y.passText(t, d, num)
 	case "active":

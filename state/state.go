@@ -66,8 +66,9 @@ type Task struct {
 	// Queued tells whether the task is on a run queue (p->on_rq), delayed
 	// sleepers included.
 	Queued bool
-	// LastRan is when the task last started running (se.exec_start), ns;
-	// cache hotness is judged by it.
+	// LastRan is se.exec_start, ns: when the task's running was last
+	// accounted, so the end of its last run if it does not run. Cache
+	// hotness is judged by it.
 	LastRan int64
 
 	// next and prev link the run queue's MRU list (cfs_tasks); owned by
