@@ -34,6 +34,7 @@ func TestBusier(t *testing.T) {
 		{"misfit: as large", groupStats{hNr: 1, typ: MisfitTask, misfit: 4}, groupStats{typ: MisfitTask, misfit: 4}, smt, smt, false, false},
 		{"smt_balance with idle CPUs: fewer idle", groupStats{hNr: 2, typ: SMTBalance, idle: 0}, groupStats{typ: SMTBalance, idle: 1}, smt, smt, false, true},
 		{"smt_balance with idle CPUs: more idle", groupStats{hNr: 2, typ: SMTBalance, idle: 1}, groupStats{typ: SMTBalance, idle: 0}, smt, smt, false, false},
+		{"smt_balance with idle CPUs: more idle, even if not SMT", groupStats{hNr: 2, typ: SMTBalance, idle: 1}, groupStats{typ: SMTBalance, idle: 0}, 0, 0, false, false},
 		{"smt_balance, none idle: first SMT core stays", groupStats{hNr: 2, typ: SMTBalance}, groupStats{typ: SMTBalance}, smt, smt, false, false},
 		{"fully_busy: replaces", groupStats{hNr: 1, typ: FullyBusy}, groupStats{typ: FullyBusy}, 0, 0, false, true},
 		{"fully_busy: SMT core stays", groupStats{hNr: 1, typ: FullyBusy}, groupStats{typ: FullyBusy}, 0, smt, false, false},

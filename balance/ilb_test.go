@@ -36,6 +36,7 @@ func TestILBOrder(t *testing.T) {
 	y.tickless()
 	y.put(3, 1, 1) // busy, its bit is stale
 	y.CPUs[6].NextBalance = 8
+	y.CPUs[4].NextBalance = 7 // due now
 	y.CPUs[2].NohzFlags = BalanceKick | NextKick
 	if f := y.BeginILB(2, 7); f != BalanceKick|NextKick {
 		t.Fatalf("flags %s", flagText(f))

@@ -82,6 +82,7 @@ func TestNewidleCostDecay(t *testing.T) {
 	smt, mc := y.H.Base[0], y.H.Base[0].Parent
 	st := func(d *domain.Domain) *state.DomainState { return &y.Domains[d.ID] }
 	st(smt).MaxNewidleCost, st(mc).MaxNewidleCost = 400_000, 450_000
+	y.CPUs[0].MaxIdleCost = 990_000
 	finish := func(j int64) {
 		y.BeginDomains(0)
 		for d := y.H.Base[0]; d != nil; d = d.Parent {
@@ -91,7 +92,7 @@ func TestNewidleCostDecay(t *testing.T) {
 		y.FinishDomains(0, j)
 	}
 	finish(250)
-	if st(smt).MaxNewidleCost != 400_000 {
+	if st(smt).MaxNewidleCost != 400_000 || y.CPUs[0].MaxIdleCost != 990_000 {
 		t.Error("decayed within a second")
 	}
 	finish(251)

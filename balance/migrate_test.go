@@ -116,13 +116,14 @@ func TestDstPinned(t *testing.T) {
 		name    string
 		idle    Idle
 		allowed []int
-		drop    int
+		drop    int // ruled out already; -2: another task's destination is set
 		want    int // -1: none
 	}{
 		{"lowest of the group", CPUIdle, []int{1, 3, 4}, -1, 1},
 		{"not one that was tried", CPUIdle, []int{1, 3, 4}, 1, 3},
 		{"none in the group", CPUIdle, []int{4, 5}, -1, -1},
 		{"newly idle", NewlyIdle, []int{1, 4}, -1, -1},
+		{"the first task's stays", CPUIdle, []int{1, 4}, -2, 2},
 	} {
 		y := newSystem(t, numa, policy.Rules{})
 		y.put(4, 1, 1)
@@ -135,6 +136,9 @@ func TestDstPinned(t *testing.T) {
 			cpus.Clear(tc.drop)
 		}
 		y.env = env{d: d, dst: 0, src: 4, idle: tc.idle, cpus: cpus, migration: MigrateTask}
+		if tc.drop == -2 {
+			y.env.dstPinned, y.env.newDst = true, 2
+		}
 		y.canMigrate(p)
 		got := -1
 		if y.env.dstPinned {

@@ -38,6 +38,7 @@ func TestFindSource(t *testing.T) {
 		{"a lone task may go to a larger CPU", littles, policy.Rules{}, "MC", 2, 1, func(y *system) { y.put(1, 1, 1) }, MigrateTask, 1, 1},
 		{"two tasks may go anywhere", littles, policy.Rules{}, "MC", 0, 2, func(y *system) { y.put(2, 2, 1) }, MigrateTask, 1, 2},
 		{"a lone task on a shared core may leave for an equal one", bigSMT, policy.Rules{}, "MC", 0, 2, func(y *system) { y.put(2, 1, 1); y.put(3, 1, 1) }, MigrateTask, 1, 2},
+		{"a lone task on an unshared core may not", bigSMT, policy.Rules{}, "MC", 0, 2, func(y *system) { y.put(2, 1, 1) }, MigrateTask, 1, -1},
 		{"row 17: it may not", bigSMT, policy.Rules{LoneTaskNeedsCapacity: true}, "MC", 0, 2, func(y *system) { y.put(2, 1, 1); y.put(3, 1, 1) }, MigrateTask, 1, -1},
 		{"a lone task on the preferred sibling stays", power7, policy.Rules{}, "SMT", 1, 0, func(y *system) { y.put(0, 1, 1) }, MigrateTask, 1, -1},
 		{"a lone task on the other sibling may go", power7, policy.Rules{}, "SMT", 0, 1, func(y *system) { y.put(1, 1, 1) }, MigrateTask, 1, 1},

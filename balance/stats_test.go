@@ -173,6 +173,41 @@ func TestOverloadedAndIdleScan(t *testing.T) {
 	}
 }
 
+// TestMisfitOverload: a misfit is work for the root domain, whether or not dst
+// helps, but a task that fits is not.
+func TestMisfitOverload(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		rules  policy.Rules
+		dst    int
+		misfit int64
+		over   bool
+		typ    GroupType
+	}{
+		{"fits", policy.Rules{}, 2, 0, false, HasSpare},
+		{"misfit, larger dst", policy.Rules{}, 2, 5, true, MisfitTask},
+		{"misfit, equal dst", policy.Rules{}, 0, 5, true, HasSpare},
+		{"misfit, equal dst, row 16", policy.Rules{MisfitLoadAnyDst: true}, 0, 5, true, MisfitTask},
+	} {
+		y := newSystem(t, littles, tc.rules)
+		y.put(1, 1, 1)
+		y.CPUs[1].MisfitLoad = tc.misfit
+		d := y.level(t, tc.dst, "MC")
+		y.Pass(d, tc.dst, NewlyIdle, 0, 0)
+		if y.RDOverloaded != tc.over {
+			t.Errorf("%s: overloaded %t", tc.name, y.RDOverloaded)
+		}
+		for _, g := range d.Groups {
+			if g.Span.Has(1) {
+				var st groupStats
+				if y.sumGroup(&st, g, false, false); st.typ != tc.typ {
+					t.Errorf("%s: type %s", tc.name, st.typ)
+				}
+			}
+		}
+	}
+}
+
 // TestIdleScan has the vectors of mechanisms 2.6 and 10.8.
 func TestIdleScan(t *testing.T) {
 	for _, tc := range []struct{ util, weight, pct, want int64 }{
@@ -235,8 +270,13 @@ func TestClassify(t *testing.T) {
 		{"asym before smt", groupStats{nr: 2, asymPacking: true, smtBalance: true}, false, AsymPacking},
 		{"smt before misfit", groupStats{nr: 2, smtBalance: true, misfit: 1}, false, SMTBalance},
 		{"misfit before fully busy", groupStats{nr: 2, util: 2048, misfit: 1}, false, MisfitTask},
+		{"two, utilised to the edge", groupStats{nr: 2, util: 1000, capacity: 1170}, false, FullyBusy},
+		{"three, utilised to the edge", groupStats{nr: 3, util: 1000, capacity: 1170}, false, FullyBusy},
 	} {
-		tc.st.capacity, tc.st.weight = 2048, 2
+		tc.st.weight = 2
+		if tc.st.capacity == 0 {
+			tc.st.capacity = 2048
+		}
 		if got := classify(&tc.st, tc.pinned, 117); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
