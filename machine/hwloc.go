@@ -65,9 +65,9 @@ type hwloc struct {
 // hwloc 1, 2 or 3. The file is read as a stream; document types with internal
 // declarations are refused, so no entity is ever expanded.
 func FromHwloc(r io.Reader, name string) (*Machine, error) {
-	h := &hwloc{dec: xml.NewDecoder(&boundedReader{r, maxXML}), info: map[string]string{}}
+	h := &hwloc{dec: xml.NewDecoder(&boundedReader{r: r, n: maxXML}), info: map[string]string{}}
 	if err := h.parse(); err != nil {
-		if errors.Is(err, errArchiveSize) {
+		if errors.Is(err, errTooLong) {
 			err = fmt.Errorf("more than %d MiB", maxXML>>20)
 		}
 		return nil, fmt.Errorf("read hwloc XML: %w", oneLine(err))

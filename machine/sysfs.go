@@ -28,7 +28,7 @@ func FromSysfs(fsys fs.FS, name string) (*Machine, error) {
 // FromTar reads a machine from an archive (plain tar, gzip or bzip2) of a
 // sysfs tree. Nothing is written to disk and no link is followed.
 func FromTar(r io.Reader, name string) (*Machine, error) {
-	t, root, err := readTar(r)
+	t, root, err := readTar(r, maxArchive)
 	if err != nil {
 		return nil, err
 	}

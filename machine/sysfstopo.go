@@ -386,7 +386,7 @@ func (m *Machine) setDistances(d [][]int, w *warnings) {
 			if row[j] != 0 {
 				continue
 			}
-			missing = true
+			missing = missing || len(m.Nodes) > 1
 			switch {
 			case d[j][i] != 0:
 				row[j] = d[j][i]

@@ -36,21 +36,23 @@ func (t *tarTree) read(name string) (string, bool, error) {
 
 func (t *tarTree) list(dir string) []string { return t.dirs[path.Clean(dir)] }
 
-var errArchiveSize = fmt.Errorf("more than %d MiB after decompression, which no sysfs dump has", maxArchive>>20)
+var errTooLong = errors.New("longer than any machine description")
 
 // boundedReader fails, instead of ending, after n bytes.
 type boundedReader struct {
-	r io.Reader
-	n int64
+	r     io.Reader
+	n     int64
+	ended bool // a read met the end of the input
 }
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.n <= 0 {
-		return 0, errArchiveSize
+		return 0, errTooLong
 	}
 	p = p[:min(int64(len(p)), b.n)]
 	n, err := b.r.Read(p)
 	b.n -= int64(n)
+	b.ended = b.ended || n == 0 && err == io.EOF
 	return n, err
 }
 
@@ -76,8 +78,9 @@ func decompress(r io.Reader) (io.Reader, error) {
 
 // readTar reads the sysfs tree of an archive and returns it with the path of
 // its sys directory. Names and links that leave the archive are errors, also
-// where nothing would follow them: such an archive was made to do harm.
-func readTar(r io.Reader) (*tarTree, string, error) {
+// where nothing would follow them: such an archive was made to do harm. limit
+// bounds the bytes after decompression.
+func readTar(r io.Reader, limit int64) (*tarTree, string, error) {
 	plain, err := decompress(r)
 	if err != nil {
 		return nil, "", err
@@ -85,7 +88,8 @@ func readTar(r io.Reader) (*tarTree, string, error) {
 	t := &tarTree{files: map[string]string{}, dirs: map[string][]string{}}
 	seen := map[string]bool{}
 	roots := map[string]bool{}
-	tr := tar.NewReader(&boundedReader{plain, maxArchive})
+	in := &boundedReader{r: plain, n: limit}
+	tr := tar.NewReader(in)
 	kept, last := int64(0), "the start"
 	for n := 1; ; n++ {
 		h, err := tr.Next()
@@ -142,7 +146,10 @@ func readTar(r io.Reader) (*tarTree, string, error) {
 		if kept += int64(len(data)); kept > maxKept {
 			return nil, "", fmt.Errorf("read archive: entry %d, %q: more than %d MiB of files", n, clip(name), maxKept>>20)
 		}
-		t.files[name] = strings.TrimSpace(string(data))
+		t.files[name] = trim(data)
+	}
+	if in.ended { // archive/tar takes the end of the input for that of the archive
+		return nil, "", fmt.Errorf("read archive: after %s: the archive is truncated (no end mark)", clip(last))
 	}
 	for d := range t.dirs {
 		slices.Sort(t.dirs[d])
@@ -155,6 +162,9 @@ func readTar(r io.Reader) (*tarTree, string, error) {
 func tarCause(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the archive is truncated")
+	}
+	if errors.Is(err, errTooLong) {
+		return errors.New("too many bytes after decompression for a sysfs dump")
 	}
 	return err
 }

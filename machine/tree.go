@@ -53,8 +53,12 @@ func (t fsTree) read(name string) (string, bool, error) {
 		}
 		data = data[:maxFile]
 	}
-	return strings.TrimSpace(string(data)), true, nil
+	return trim(data), true, nil
 }
+
+// trim removes white space, and the NUL that some old kernels (3.x, nodes'
+// lists) print after the line.
+func trim(data []byte) string { return strings.Trim(string(data), " \t\r\n\x00") }
 
 func (t fsTree) list(dir string) []string {
 	entries, err := fs.ReadDir(t.fsys, dir)
