@@ -4,7 +4,9 @@ package detmath
 
 import "math"
 
-// StudentP is the two-sided p value of Student's t with df degrees of freedom.
+// StudentP is the two-sided p value of Student's t with df degrees of freedom:
+// the probability of a value at least as far from 0. It is NaN if t is NaN or df
+// is below 1.
 func StudentP(t float64, df int) float64 {
 	if df < 1 || math.IsNaN(t) {
 		return math.NaN()
@@ -17,13 +19,17 @@ func StudentP(t float64, df int) float64 {
 }
 
 // StudentQuantile is the t that Student's distribution with df degrees of
-// freedom stays below with probability p in (0, 1).
+// freedom stays below with probability p in (0, 1); NaN for other p or a df below
+// 1.
 func StudentQuantile(p float64, df int) float64 {
 	if df < 1 || !(p > 0 && p < 1) {
 		return math.NaN()
 	}
 	if p < 0.5 {
 		return -StudentQuantile(1-p, df)
+	}
+	if p == 0.5 {
+		return 0
 	}
 	lo, hi := 0.0, 1.0
 	for hi < 1e12 && 1-StudentP(hi, df)/2 < p {
@@ -43,8 +49,7 @@ func StudentQuantile(p float64, df int) float64 {
 	return hi
 }
 
-// betaInc is the regularised incomplete beta function I_x(a, b), by Lentz's
-// continued fraction.
+// betaInc is the regularised incomplete beta function I_x(a, b).
 func betaInc(a, b, x float64) float64 {
 	switch {
 	case x <= 0:
@@ -52,8 +57,14 @@ func betaInc(a, b, x float64) float64 {
 	case x >= 1:
 		return 1
 	case x > (a+1)/(a+b+2):
-		return 1 - betaInc(b, a, 1-x)
+		return 1 - betaFraction(b, a, 1-x)
 	}
+	return betaFraction(a, b, x)
+}
+
+// betaFraction is I_x(a, b) by Lentz's continued fraction, which converges
+// fast for x below about (a+1)/(a+b+2).
+func betaFraction(a, b, x float64) float64 {
 	front := Exp(logGamma(a+b) - logGamma(a) - logGamma(b) + float64(a*Log(x)) + float64(b*Log(1-x)))
 	const tiny = 1e-300
 	c, d := 1.0, 1-float64((a+b)*x)/(a+1)
