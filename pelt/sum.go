@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pelt
+
+import "math/bits"
+
+const (
+	// Max is LOAD_AVG_MAX: the sum of a signal that was always on.
+	Max = 47742
+	// period is one PELT period in units of 1024 ns.
+	period = 1024
+	// halfLife is the number of periods after which a contribution counts
+	// half (y^32 = 1/2).
+	halfLife = 32
+	// gone is the number of periods after which nothing is left of a
+	// contribution (decay_load).
+	gone = halfLife * 63
+	// clockShift turns ns into PELT's time units.
+	clockShift = 10
+	// scaleShift is SCHED_CAPACITY_SHIFT: runnable and util sums are in
+	// 1/1024 of a CPU.
+	scaleShift = 10
+	// minDivider is PELT_MIN_DIVIDER: the divider of averages at a period's
+	// very start.
+	minDivider = Max - period
+	niceZero   = 1024
+)
+
+// divider is get_pelt_divider: the largest sum at this point of a period.
+func (a *Avg) divider() uint64 { return minDivider + uint64(a.PeriodContrib) }
+
+// decay is decay_load: v times y^n. It rounds down, also for n = 0.
+func decay(v, n uint64) uint64 {
+	if n > gone {
+		return 0
+	}
+	hi, lo := bits.Mul64(v>>(n/halfLife), uint64(yPowers[n%halfLife]))
+	return hi<<32 | lo>>32
+}
+
+// segments is __accumulate_pelt_segments: the contribution of a signal of one
+// that was on over n > 0 ends of periods, d1 units before the first and d3
+// after the last:
+//
+//	d1*y^n + 1024*(y^(n-1) + ... + y) + d3
+//
+// The middle term comes from 1024 * (1 + y + ...) = Max.
+func segments(n, d1, d3 uint64) uint64 {
+	return decay(d1, n) + Max - decay(Max, n) - period + d3
+}
+
+// accumulate is ___update_load_sum: it brings the sums up to now. load,
+// runnable and running are what the signals were worth since the last update;
+// without load there is no runnable and no running. It returns whether a period
+// ended, so that the averages are due.
+func (a *Avg) accumulate(now int64, load, runnable, running uint64) bool {
+	delta := now - a.LastUpdate
+	if delta < 1<<clockShift {
+		if delta < 0 { // the clock of another CPU
+			a.LastUpdate = now
+		}
+		return false
+	}
+	units := uint64(delta) >> clockShift
+	a.LastUpdate += int64(units << clockShift)
+	if load == 0 {
+		runnable, running = 0, 0
+	}
+	total := uint64(a.PeriodContrib) + units
+	if total >= period {
+		units = a.roll(total, load != 0)
+	} else {
+		a.PeriodContrib = uint32(total)
+	}
+	a.LoadSum += load * units
+	a.RunnableSum += runnable * units << scaleShift
+	a.UtilSum += running * units << scaleShift
+	return total >= period
+}
+
+// roll lets the sums decay by the periods that end when total units have gone
+// since the present one began, and begins the last. It returns what a signal
+// of one, if it was on, contributed.
+func (a *Avg) roll(total uint64, on bool) (units uint64) {
+	n, rest := total/period, total%period
+	if n > gone {
+		a.LoadSum, a.RunnableSum, a.UtilSum = 0, 0, 0
+	} else {
+		shift, y := n/halfLife, uint64(yPowers[n%halfLife])
+		hi, lo := bits.Mul64(a.LoadSum>>shift, y)
+		a.LoadSum = hi<<32 | lo>>32
+		hi, lo = bits.Mul64(a.RunnableSum>>shift, y)
+		a.RunnableSum = hi<<32 | lo>>32
+		hi, lo = bits.Mul64(a.UtilSum>>shift, y)
+		a.UtilSum = hi<<32 | lo>>32
+	}
+	if on {
+		units = segments(n, period-uint64(a.PeriodContrib), rest)
+	}
+	a.PeriodContrib = uint32(rest)
+	return units
+}
+
+// average is ___update_load_avg: the averages of the present sums. load is the
+// weight that LoadSum is to be multiplied with.
+func (a *Avg) average(load uint64) {
+	div := a.divider()
+	a.LoadAvg = int64(quotient(load*a.LoadSum, div))
+	a.RunnableAvg = int64(quotient(a.RunnableSum, div))
+	a.UtilAvg = int64(quotient(a.UtilSum, div))
+}
+
+// quotient is v/div. Most sums fit 32 bits, and so does every divider; the
+// short division takes half the time.
+func quotient(v, div uint64) uint64 {
+	if v>>32 == 0 {
+		return uint64(uint32(v) / uint32(div))
+	}
+	return v / div
+}
