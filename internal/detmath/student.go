@@ -32,15 +32,15 @@ func StudentQuantile(p float64, df int) float64 {
 		return 0
 	}
 	lo, hi := 0.0, 1.0
-	for hi < 1e12 && 1-StudentP(hi, df)/2 < p {
+	for hi < 1e12 && 1-float64(StudentP(hi, df)/2) < p {
 		hi *= 2
 	}
 	for range 200 {
-		mid := lo + (hi-lo)/2
+		mid := lo + float64((hi-lo)/2)
 		if mid == lo || mid == hi {
 			break
 		}
-		if 1-StudentP(mid, df)/2 < p {
+		if 1-float64(StudentP(mid, df)/2) < p {
 			lo = mid
 		} else {
 			hi = mid

@@ -81,5 +81,5 @@ func (s *Stream) Normal() float64 {
 func (s *Stream) LogNormal(mean, cv float64) float64 {
 	v := detmath.Log(1 + float64(cv*cv)) // variance of the logarithm
 	z := s.Normal()
-	return mean * detmath.Exp(float64(detmath.Sqrt(v)*z)-v/2)
+	return mean * detmath.Exp(float64(detmath.Sqrt(v)*z)-float64(v/2))
 }
