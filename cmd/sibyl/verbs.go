@@ -8,6 +8,7 @@ import "github.com/spf13/cobra"
 func verbs(env Env) []*cobra.Command {
 	return []*cobra.Command{
 		newPolicy(env),
+		newTopology(env),
 		newVersion(env),
 	}
 }
