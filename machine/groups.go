@@ -152,14 +152,24 @@ func (m *Machine) finish(w *warnings) error {
 type warnings struct {
 	texts []string
 	cpus  map[string][]int
+	more  int // warnings beyond maxWarnings
 }
+
+// maxWarnings bounds the distinct warnings: beyond it a source is not worth
+// reading further, and hostile input must not fill the memory.
+const maxWarnings = 100
 
 // add records a warning about the whole machine.
 func (w *warnings) add(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if !slices.Contains(w.texts, text) {
-		w.texts = append(w.texts, text)
+	if slices.Contains(w.texts, text) {
+		return
 	}
+	if len(w.texts) >= maxWarnings {
+		w.more++
+		return
+	}
+	w.texts = append(w.texts, text)
 }
 
 // cpu records a warning about one CPU.
@@ -169,9 +179,15 @@ func (w *warnings) cpu(c int, format string, args ...any) {
 		w.cpus = map[string][]int{}
 	}
 	if w.cpus[text] == nil {
+		if len(w.texts) >= maxWarnings {
+			w.more++
+			return
+		}
 		w.texts = append(w.texts, text)
 	}
-	w.cpus[text] = append(w.cpus[text], c)
+	if l := w.cpus[text]; len(l) == 0 || l[len(l)-1] != c {
+		w.cpus[text] = append(l, c)
+	}
 }
 
 // list returns the warnings in the order in which they first came up.
@@ -183,6 +199,9 @@ func (w *warnings) list() []string {
 			t = fmt.Sprintf("CPU %s: %s", cpumask.FormatList(slices.Compact(cpus)), t)
 		}
 		out = append(out, t)
+	}
+	if w.more > 0 {
+		out = append(out, fmt.Sprintf("and %d more warnings", w.more))
 	}
 	return out
 }

@@ -9,12 +9,14 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"sibyl/cpumask"
 )
 
 // The bounds of an hwloc file. Nothing in it nests deeper than a handful of
 // levels; the largest machines have some 100,000 objects.
 const (
-	maxXML        = 64 << 20
+	maxXML        = 32 << 20
 	maxXMLDepth   = 64
 	maxXMLObjects = 200_000
 )
@@ -24,10 +26,10 @@ type hwlocObject struct {
 	kind     string // in hwloc 2's spelling: Package, L3Cache, …
 	index    int    // os_index, -1 if none
 	line     int
-	cpus     []int
+	cpus     cpumask.Mask // made for as many CPUs as it needs
 	hasSet   bool
-	complete []int
-	online   []int
+	complete cpumask.Mask
+	online   cpumask.Mask
 	hasOn    bool
 	cache    int // level of a cache that holds data, 0 if it is none
 	size     int64
@@ -36,7 +38,7 @@ type hwlocObject struct {
 
 // hwlocKind is a cpukind element: CPUs with common properties.
 type hwlocKind struct {
-	cpus []int
+	cpus cpumask.Mask
 	info map[string]string
 }
 
@@ -180,7 +182,7 @@ func (h *hwloc) element(t xml.StartElement, stack []string) error {
 		if len(h.kinds) >= 1024 {
 			return errors.New("more than 1024 kinds of CPU")
 		}
-		cpus, err := parseMask(attr(t, "cpuset"))
+		cpus, err := parseSet(attr(t, "cpuset"))
 		if err != nil {
 			return fmt.Errorf("cpukind: cpuset: %w", err)
 		}
@@ -287,7 +289,7 @@ func (h *hwloc) object(t xml.StartElement) error {
 		o.size = n
 	}
 	for _, a := range t.Attr {
-		var dst *[]int
+		var dst *cpumask.Mask
 		switch a.Name.Local {
 		case "cpuset":
 			dst, o.hasSet = &o.cpus, true
@@ -298,7 +300,7 @@ func (h *hwloc) object(t xml.StartElement) error {
 		default:
 			continue
 		}
-		cpus, err := parseMask(a.Value)
+		cpus, err := parseSet(a.Value)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", o.kind, a.Name.Local, err)
 		}
@@ -306,4 +308,13 @@ func (h *hwloc) object(t xml.StartElement) error {
 	}
 	h.objects = append(h.objects, o)
 	return nil
+}
+
+// parseSet reads a cpuset into a mask no larger than it must be.
+func parseSet(s string) (cpumask.Mask, error) {
+	cpus, err := parseMask(s)
+	if err != nil || len(cpus) == 0 {
+		return nil, err
+	}
+	return cpumask.Of(cpus[len(cpus)-1]+1, cpus...), nil
 }

@@ -28,7 +28,9 @@ func (h *hwloc) build() (*Machine, error) {
 			return nil, err
 		}
 	}
-	h.cacheBytes(m)
+	if _, sizes := h.lastLevel(m); len(sizes) > 0 && slices.Max(sizes) > 0 {
+		m.CacheBytes = sizes
+	}
 	if len(m.groupsOf(levelLLC)) == 0 {
 		w.add("last-level caches unknown: the file holds no caches")
 	}
@@ -55,50 +57,43 @@ func (h *hwloc) build() (*Machine, error) {
 // numbers finds the CPUs: all PUs, and those of the machine's complete set.
 // A CPU outside cpuset (or, in hwloc 1, online_cpuset) is offline.
 func (h *hwloc) numbers(w *warnings) (*Machine, error) {
-	var all []int
-	off := map[int]bool{}
+	all, off, pu := cpumask.New(cpumask.MaxCPUs), cpumask.New(cpumask.MaxCPUs), cpumask.New(cpumask.MaxCPUs)
 	for _, o := range h.objects {
 		switch o.kind {
 		case "PU":
-			if o.index < 0 {
+			switch {
+			case o.index < 0:
 				return nil, fmt.Errorf("line %d: PU without an os_index", o.line)
-			}
-			if len(o.cpus) > 1 || len(o.cpus) == 1 && o.cpus[0] != o.index {
+			case o.index >= cpumask.MaxCPUs:
+				return nil, fmt.Errorf("line %d: CPU %d is not below %d", o.line, o.index, cpumask.MaxCPUs)
+			case pu.Has(o.index):
+				return nil, fmt.Errorf("line %d: PU %d is given twice", o.line, o.index)
+			case o.cpus.Count() > 1 || o.cpus.Count() == 1 && !o.cpus.Has(o.index):
 				return nil, fmt.Errorf("line %d: PU %d: its cpuset is not CPU %d alone", o.line, o.index, o.index)
 			}
-			all = append(all, o.index)
-			if o.hasSet && len(o.cpus) == 0 {
-				off[o.index] = true
-			}
+			pu.Set(o.index)
+			all.Set(o.index)
+			off.Assign(o.index, o.hasSet && o.cpus.Empty() || off.Has(o.index))
 		case "Machine", "System":
-			all = slices.Concat(all, o.cpus, o.complete)
-			for _, c := range o.complete {
-				if o.hasSet && !slices.Contains(o.cpus, c) || o.hasOn && !slices.Contains(o.online, c) {
-					off[c] = true
+			for c := range o.cpus.All() {
+				all.Set(c)
+			}
+			for c := range o.complete.All() {
+				all.Set(c)
+				if o.hasSet && !o.cpus.Has(c) || o.hasOn && !o.online.Has(c) {
+					off.Set(c)
 				}
 			}
 		}
 	}
-	if len(all) == 0 {
+	top := all.Last()
+	if top < 0 {
 		return nil, fmt.Errorf("no CPUs: want objects of type PU")
 	}
-	top := slices.Max(all)
-	if top >= cpumask.MaxCPUs {
-		return nil, fmt.Errorf("CPU %d is not below %d", top, cpumask.MaxCPUs)
-	}
 	m := newMachine(top + 1)
-	pu := make([]bool, top+1)
-	for _, o := range h.objects {
-		if o.kind == "PU" {
-			if pu[o.index] {
-				return nil, fmt.Errorf("line %d: PU %d is given twice", o.line, o.index)
-			}
-			pu[o.index] = true
-		}
-	}
-	for _, c := range all {
-		m.CPUs[c].Possible, m.CPUs[c].Online = true, pu[c] && !off[c]
-		if !pu[c] && !off[c] {
+	for c := range all.All() {
+		m.CPUs[c].Possible, m.CPUs[c].Online = true, pu.Has(c) && !off.Has(c)
+		if !pu.Has(c) && !off.Has(c) {
 			w.cpu(c, "is in the machine's cpuset but there is no PU: taken to be offline")
 		}
 	}
@@ -129,11 +124,10 @@ func (h *hwloc) arch(w *warnings) string {
 func (h *hwloc) groups(m *Machine, lv level) [][]int {
 	var out [][]int
 	if lv == levelLLC {
-		for _, o := range h.lastLevel(m) {
-			out = append(out, o.cpus)
-		}
+		out, _ = h.lastLevel(m)
 		return out
 	}
+	total := 0
 	for _, o := range h.objects {
 		is := false
 		switch lv {
@@ -150,6 +144,9 @@ func (h *hwloc) groups(m *Machine, lv level) [][]int {
 			continue
 		}
 		cpus := h.members(m, o)
+		if total += len(cpus); total > len(m.CPUs) {
+			return append(out, cpus) // a CPU in two groups, which setGroups will say
+		}
 		if lv == levelCore {
 			for _, c := range cpus {
 				m.CPUs[c].CoreID = o.index
@@ -168,19 +165,26 @@ func (h *hwloc) groups(m *Machine, lv level) [][]int {
 }
 
 func (h *hwloc) members(m *Machine, o hwlocObject) []int {
+	a, b := o.cpus, o.complete
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	both := a.Clone()
+	for i := range b {
+		both[i] |= b[i]
+	}
 	var cpus []int
-	for _, c := range slices.Concat(o.cpus, o.complete) {
-		if c < len(m.CPUs) && m.CPUs[c].Possible && !slices.Contains(cpus, c) {
+	for c := range both.All() {
+		if c < len(m.CPUs) && m.CPUs[c].Possible {
 			cpus = append(cpus, c)
 		}
 	}
-	slices.Sort(cpus)
 	return cpus
 }
 
-// lastLevel returns for each CPU the cache of the highest level that holds it,
-// each cache once, with its CPUs that have no higher one.
-func (h *hwloc) lastLevel(m *Machine) []hwlocObject {
+// lastLevel returns the groups of CPUs that share the cache of the highest
+// level that holds them, and the caches' sizes, in order of the lowest CPU.
+func (h *hwloc) lastLevel(m *Machine) (groups [][]int, sizes []int64) {
 	best := make([]int, len(m.CPUs)) // 1 + index of the object
 	for i, o := range h.objects {
 		if o.cache == 0 {
@@ -192,7 +196,6 @@ func (h *hwloc) lastLevel(m *Machine) []hwlocObject {
 			}
 		}
 	}
-	var out []hwlocObject
 	at := map[int]int{}
 	for c, b := range best {
 		if b == 0 {
@@ -200,25 +203,14 @@ func (h *hwloc) lastLevel(m *Machine) []hwlocObject {
 		}
 		k, ok := at[b]
 		if !ok {
-			k = len(out)
+			k = len(groups)
 			at[b] = k
-			out = append(out, hwlocObject{size: h.objects[b-1].size})
+			groups = append(groups, nil)
+			sizes = append(sizes, h.objects[b-1].size)
 		}
-		out[k].cpus = append(out[k].cpus, c)
+		groups[k] = append(groups[k], c)
 	}
-	return out
-}
-
-func (h *hwloc) cacheBytes(m *Machine) {
-	known := false
-	var sizes []int64
-	for _, o := range h.lastLevel(m) { // in order of lowest CPU, as the indices are
-		sizes = append(sizes, o.size)
-		known = known || o.size > 0
-	}
-	if known {
-		m.CacheBytes = sizes
-	}
+	return groups, sizes
 }
 
 // nodes finds the NUMA nodes and their distances.
@@ -293,9 +285,12 @@ func (h *hwloc) fill(m *Machine, mx hwlocMatrix, d [][]int) bool {
 			return false
 		}
 	}
-	for i, a := range mx.indexes {
-		for j, b := range mx.indexes {
-			x, y := m.nodeIndex(a), m.nodeIndex(b)
+	at := make([]int, mx.n)
+	for i, id := range mx.indexes {
+		at[i] = m.nodeIndex(id)
+	}
+	for i, x := range at {
+		for j, y := range at {
 			if x >= 0 && y >= 0 {
 				d[x][y] = mx.values[i*mx.n+j]
 			}
@@ -326,7 +321,7 @@ func (h *hwloc) cpuKinds(m *Machine, p *performance, w *warnings) error {
 		case kind == "" && k.info["CPUPart"] != "" && len(h.kinds) > 1:
 			kind = "part " + clip(k.info["CPUPart"])
 		}
-		for _, c := range k.cpus {
+		for c := range k.cpus.All() {
 			if c < len(m.CPUs) && m.CPUs[c].Possible {
 				m.CPUs[c].Type, p.capacity[c] = kind, capacity
 			}

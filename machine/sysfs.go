@@ -216,7 +216,7 @@ func (s *sysfs) online(list []int, known bool) error {
 
 // group forms the groups of a level from each CPU's own set. Sets that do not
 // agree with each other are warned about; the lowest CPU's set counts.
-func (s *sysfs) group(lv level, sets [][]int) error {
+func (s *sysfs) group(lv level, sets []cpumask.Mask) error {
 	var groups [][]int
 	taken := make([]bool, len(sets))
 	for c := range sets {
@@ -225,21 +225,22 @@ func (s *sysfs) group(lv level, sets [][]int) error {
 		}
 		g := []int{c}
 		taken[c] = true
-		if !slices.Contains(sets[c], c) {
+		if !sets[c].Has(c) {
 			s.w.cpu(c, "its own %s mask does not hold it", levelNames[lv])
 		}
-		for _, o := range sets[c] {
-			if o == c {
-				continue
-			}
+		said := false // one complaint a CPU is enough
+		for o := range sets[c].All() {
 			switch {
-			case o >= len(sets) || !s.m.CPUs[o].Possible:
-				s.w.cpu(c, "its %s mask holds CPU %d, which is not there", levelNames[lv], o)
-			case taken[o] || sets[o] != nil && !slices.Contains(sets[o], c):
-				s.w.cpu(c, "its %s mask holds CPU %d, whose own mask disagrees", levelNames[lv], o)
-			default:
+			case o == c:
+			case o < len(sets) && s.m.CPUs[o].Possible && !taken[o] && (sets[o] == nil || sets[o].Has(c)):
 				g = append(g, o)
 				taken[o] = true
+			case !said && (o >= len(sets) || !s.m.CPUs[o].Possible):
+				s.w.cpu(c, "its %s mask holds CPU %d, which is not there", levelNames[lv], o)
+				said = true
+			case !said:
+				s.w.cpu(c, "its %s mask holds CPU %d, whose own mask disagrees", levelNames[lv], o)
+				said = true
 			}
 		}
 		groups = append(groups, g)

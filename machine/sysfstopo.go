@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sibyl/cpumask"
 )
 
 // maxID bounds the ids of cores, dies and packages, which are firmware's own
@@ -36,8 +38,8 @@ func (s *sysfs) ids(file string) ([]int, error) {
 }
 
 // sets reads a topology mask of every CPU; nil where there is none.
-func (s *sysfs) sets(files ...string) (sets [][]int, any bool, err error) {
-	sets = make([][]int, len(s.m.CPUs))
+func (s *sysfs) sets(files ...string) (sets []cpumask.Mask, any bool, err error) {
+	sets = make([]cpumask.Mask, len(s.m.CPUs))
 	for c := range sets {
 		if !s.dirs[c] {
 			continue
@@ -51,7 +53,7 @@ func (s *sysfs) sets(files ...string) (sets [][]int, any bool, err error) {
 			return nil, false, err
 		}
 		if ok && len(cpus) > 0 {
-			sets[c], any = cpus, true
+			sets[c], any = cpumask.Of(cpumask.MaxCPUs, cpus...), true
 		}
 	}
 	return sets, any, nil
@@ -161,7 +163,7 @@ func (s *sysfs) packages() error {
 // caches finds each CPU's last-level cache: the highest level that holds data.
 // Levels need not be the same on all CPUs (small cores may lack a level).
 func (s *sysfs) caches() error {
-	sets := make([][]int, len(s.m.CPUs))
+	sets := make([]cpumask.Mask, len(s.m.CPUs))
 	sizes := make([]int64, len(s.m.CPUs))
 	any := false
 	for c := range s.m.CPUs {
@@ -197,7 +199,7 @@ func (s *sysfs) caches() error {
 			if err != nil {
 				return err
 			}
-			best, sets[c], sizes[c], any = level, set, parseSize(size), true
+			best, sets[c], sizes[c], any = level, cpumask.Of(cpumask.MaxCPUs, set...), parseSize(size), true
 		}
 		if best == 0 {
 			s.w.cpu(c, "last-level cache unknown (no cache directories)")
@@ -315,8 +317,8 @@ func nodeNumber(name string) (int, bool) {
 	return id, err == nil && id < maxNodes
 }
 
-// maxNodes is above the largest CONFIG_NODES_SHIFT (1024 nodes).
-const maxNodes = 4096
+// maxNodes is that of the largest CONFIG_NODES_SHIFT, 10.
+const maxNodes = 1024
 
 func (m *Machine) nodeIndex(id int) int {
 	return slices.IndexFunc(m.Nodes, func(n Node) bool { return n.ID == id })

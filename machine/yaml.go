@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,9 @@ import (
 const schemaVersion = 1
 
 // maxYAML bounds a machine file.
-const maxYAML = 4 << 20
+const maxYAML = 2 << 20
 
-// file is the project's own machine schema, docs in schema.md. Unknown keys
+// file is the project's own machine schema, kept small: unknown keys
 // are errors. A machine is given either by layout, for regular machines, or by
 // cpus and the lists of groups.
 type file struct {
@@ -129,9 +130,12 @@ func (c coreModeFile) IsZero() bool {
 
 // cpuList is a CPU list in the kernel's format; `0-11 by 2` stands for the
 // lists 0-1, 2-3, … where several groups may be given.
+//
+// It holds the text, which is parsed where it is used: a file may name 8192
+// CPUs in six bytes as often as it likes, and the first list that names a CPU
+// again ends the reading.
 type cpuList struct {
-	cpus []int
-	by   int
+	text string
 	line int
 }
 
@@ -139,23 +143,41 @@ func (l *cpuList) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return fmt.Errorf("line %d: want a CPU list such as 0-3,8", n.Line)
 	}
-	l.line = n.Line
-	text, by, chunked := strings.Cut(n.Value, " by ")
-	var err error
-	if l.cpus, err = cpumask.ParseList(text); err != nil {
-		return fmt.Errorf("line %d: %w", n.Line, err)
-	}
-	if chunked {
-		if l.by, err = strconv.Atoi(strings.TrimSpace(by)); err != nil || l.by < 1 || len(l.cpus)%l.by != 0 {
-			return fmt.Errorf("line %d: %q: want a number of CPUs per group that divides %d", n.Line, clip(n.Value), len(l.cpus))
-		}
-	}
+	l.text, l.line = n.Value, n.Line
 	return nil
 }
 
-func (l cpuList) MarshalYAML() (any, error) { return cpumask.FormatList(l.cpus), nil }
+// cpus returns the CPUs of the list, which must name one group.
+func (l cpuList) cpus() ([]int, error) {
+	cpus, err := cpumask.ParseList(l.text)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", l.line, err)
+	}
+	return cpus, nil
+}
 
-func (l cpuList) IsZero() bool { return len(l.cpus) == 0 }
+// groups returns the groups that the list names: one, or several by `by`.
+func (l cpuList) groups() ([][]int, error) {
+	text, by, chunked := strings.Cut(l.text, " by ")
+	cpus, err := cpuList{text, l.line}.cpus()
+	if err != nil || len(cpus) == 0 {
+		return nil, err
+	}
+	if !chunked {
+		return [][]int{cpus}, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(by))
+	if err != nil || n < 1 || len(cpus)%n != 0 {
+		return nil, fmt.Errorf("line %d: %q: want a number of CPUs per group that divides %d", l.line, clip(l.text), len(cpus))
+	}
+	return slices.Collect(slices.Chunk(cpus, n)), nil
+}
+
+func listOf(cpus []int) cpuList { return cpuList{text: cpumask.FormatList(cpus)} }
+
+func (l cpuList) MarshalYAML() (any, error) { return l.text, nil }
+
+func (l cpuList) IsZero() bool { return l.text == "" }
 
 // FromYAML reads a machine file of the project's schema.
 func FromYAML(r io.Reader) (*Machine, error) {

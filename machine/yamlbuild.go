@@ -39,11 +39,8 @@ func (f *file) build() (*Machine, error) {
 	if err := m.CoreMode.check(); err != nil {
 		return nil, err
 	}
-	for _, c := range f.Offline.cpus {
-		if c >= len(m.CPUs) || !m.CPUs[c].Possible {
-			return nil, fmt.Errorf("line %d: offline: the machine has no CPU %d", f.Offline.line, c)
-		}
-		m.CPUs[c].Online = false
+	if err := m.each("offline", f.Offline, nil, func(c *CPU) { c.Online = false }); err != nil {
+		return nil, err
 	}
 	for lv, lists := range [nrLevels][]cpuList{f.Cores, f.Clusters, f.LLCs, f.Dies, f.Packages} {
 		if err := m.setLists(level(lv), lists); err != nil {
@@ -123,8 +120,12 @@ func (f *file) start() (*Machine, error) {
 	case f.CPUs.IsZero():
 		return nil, fmt.Errorf("no CPUs: give layout or cpus")
 	}
-	m := newMachine(slices.Max(f.CPUs.cpus) + 1)
-	for _, c := range f.CPUs.cpus {
+	cpus, err := f.CPUs.cpus()
+	if err != nil {
+		return nil, err
+	}
+	m := newMachine(slices.Max(cpus) + 1)
+	for _, c := range cpus {
 		m.CPUs[c].Possible, m.CPUs[c].Online = true, true
 	}
 	return m, nil
@@ -218,11 +219,19 @@ func (m *Machine) setLists(lv level, lists []cpuList) error {
 		*lv.at(&m.CPUs[i]) = -1
 	}
 	var groups [][]int
+	seen := cpumask.New(cpumask.MaxCPUs)
 	for _, l := range lists {
-		step := orElse(l.by, len(l.cpus))
-		for i := 0; i < len(l.cpus); i += step {
-			groups = append(groups, l.cpus[i:i+step])
+		some, err := l.groups()
+		if err != nil {
+			return err
 		}
+		for _, c := range slices.Concat(some...) {
+			if seen.Has(c) {
+				return fmt.Errorf("line %d: CPU %d is in two groups of level %s", l.line, c, levelNames[lv])
+			}
+			seen.Set(c)
+		}
+		groups = append(groups, some...)
 	}
 	if err := m.setGroups(lv, groups); err != nil {
 		return fmt.Errorf("line %d: %w", lists[0].line, err)
@@ -241,6 +250,10 @@ func (f *file) setNodes(m *Machine) error {
 	for i := range m.CPUs {
 		m.CPUs[i].Node = -1
 	}
+	if len(f.Nodes) > maxNodes {
+		return fmt.Errorf("nodes: %d, more than %d", len(f.Nodes), maxNodes)
+	}
+	seen := cpumask.New(cpumask.MaxCPUs)
 	for i, n := range f.Nodes {
 		where := fmt.Sprintf("node %d", n.ID)
 		if n.CPUs.line > 0 {
@@ -258,14 +271,8 @@ func (f *file) setNodes(m *Machine) error {
 			}
 		}
 		m.Nodes = append(m.Nodes, Node{ID: n.ID, Distance: n.Distance})
-		for _, c := range n.CPUs.cpus {
-			if c >= len(m.CPUs) || !m.CPUs[c].Possible {
-				return fmt.Errorf("%s: the machine has no CPU %d", where, c)
-			}
-			if m.CPUs[c].Node >= 0 {
-				return fmt.Errorf("%s: CPU %d is in two nodes", where, c)
-			}
-			m.CPUs[c].Node = i
+		if err := m.each("nodes", n.CPUs, seen, func(c *CPU) { c.Node = i }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -308,26 +315,40 @@ func (f *file) setValues(m *Machine) error {
 	if err != nil {
 		return err
 	}
+	seen := cpumask.New(cpumask.MaxCPUs)
 	for _, t := range f.Types {
-		if err := m.each("types", t.CPUs, func(c *CPU) { c.Type = t.Type }); err != nil {
+		if err := m.each("types", t.CPUs, seen, func(c *CPU) { c.Type = t.Type }); err != nil {
 			return err
 		}
 	}
+	seen.Reset()
 	for _, id := range f.CoreIDs {
 		if id.ID < -1 || id.ID > maxID {
 			return fmt.Errorf("line %d: core_ids: id %d: want -1 to %d", id.CPUs.line, id.ID, maxID)
 		}
-		if err := m.each("core_ids", id.CPUs, func(c *CPU) { c.CoreID = id.ID }); err != nil {
+		if err := m.each("core_ids", id.CPUs, seen, func(c *CPU) { c.CoreID = id.ID }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Machine) each(key string, l cpuList, set func(*CPU)) error {
-	for _, c := range l.cpus {
+// each calls set for the CPUs of a list. None of them may be in seen, which
+// gathers what the lists of one key name; nil if there is only one list.
+func (m *Machine) each(key string, l cpuList, seen cpumask.Mask, set func(*CPU)) error {
+	cpus, err := l.cpus()
+	if err != nil {
+		return err
+	}
+	for _, c := range cpus {
 		if c >= len(m.CPUs) || !m.CPUs[c].Possible {
 			return fmt.Errorf("line %d: %s: the machine has no CPU %d", l.line, key, c)
+		}
+		if seen.Has(c) {
+			return fmt.Errorf("line %d: %s: CPU %d is named twice", l.line, key, c)
+		}
+		if seen != nil {
+			seen.Set(c)
 		}
 		set(&m.CPUs[c])
 	}
@@ -355,6 +376,7 @@ func (m *Machine) perCPU(key string, v valueFile, lo, hi int, set func(*CPU, int
 			set(&m.CPUs[c], value, source)
 		}
 	}
+	seen := cpumask.New(cpumask.MaxCPUs)
 	for _, l := range v.CPUs {
 		if l.Value < lo || l.Value > hi {
 			return fmt.Errorf("line %d: %s %d: want %d to %d", l.CPUs.line, key, l.Value, lo, hi)
@@ -363,7 +385,7 @@ func (m *Machine) perCPU(key string, v valueFile, lo, hi int, set func(*CPU, int
 		if l.Source != "" {
 			from = l.Source
 		}
-		if err := m.each(key, l.CPUs, func(c *CPU) { set(c, l.Value, from) }); err != nil {
+		if err := m.each(key, l.CPUs, seen, func(c *CPU) { set(c, l.Value, from) }); err != nil {
 			return err
 		}
 	}

@@ -16,27 +16,15 @@ func Write(w io.Writer, m *Machine) error {
 		Machine: schemaVersion, Name: m.Name, Model: m.Model, Arch: m.Arch, HZ: m.HZ, CounterHz: m.CounterHz, Note: m.Note,
 		LLCBytes: m.CacheBytes, Packing: packingFile(m.Packing), CoreMode: coreModeFile(m.CoreMode), Warnings: m.Warnings,
 	}
-	for c := range m.CPUs {
-		if !m.CPUs[c].Possible {
-			continue
-		}
-		f.CPUs.cpus = append(f.CPUs.cpus, c)
-		if !m.CPUs[c].Online {
-			f.Offline.cpus = append(f.Offline.cpus, c)
-		}
-	}
+	f.CPUs.text = m.Possible().String()
+	f.Offline.text = m.where(func(c *CPU) bool { return c.Possible && !c.Online }).String()
 	for lv, dst := range [nrLevels]*[]cpuList{&f.Cores, &f.Clusters, &f.LLCs, &f.Dies, &f.Packages} {
 		for _, g := range m.groupsOf(level(lv)) {
-			*dst = append(*dst, cpuList{cpus: g})
+			*dst = append(*dst, listOf(g))
 		}
 	}
 	for i, n := range m.Nodes {
-		var l cpuList
-		for c := range m.CPUs {
-			if m.CPUs[c].Possible && m.CPUs[c].Node == i {
-				l.cpus = append(l.cpus, c)
-			}
-		}
+		l := cpuList{text: m.where(func(c *CPU) bool { return c.Possible && c.Node == i }).String()}
 		f.Nodes = append(f.Nodes, nodeFile{ID: n.ID, CPUs: l, Distance: n.Distance})
 	}
 	f.Capacity.CPUs = gather(m, func(c *CPU) valueList { return valueList{Value: c.Capacity, Source: c.CapacitySource} })
@@ -70,6 +58,7 @@ func gather(m *Machine, value func(*CPU) valueList) []valueList {
 		source string
 	}
 	at := map[key]int{}
+	var cpus [][]int
 	for c := range m.CPUs {
 		if !m.CPUs[c].Possible {
 			continue
@@ -80,9 +69,12 @@ func gather(m *Machine, value func(*CPU) valueList) []valueList {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, v)
+			out, cpus = append(out, v), append(cpus, nil)
 		}
-		out[i].CPUs.cpus = append(out[i].CPUs.cpus, c)
+		cpus[i] = append(cpus[i], c)
+	}
+	for i := range out {
+		out[i].CPUs = listOf(cpus[i])
 	}
 	return out
 }
