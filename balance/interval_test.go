@@ -108,3 +108,49 @@ func TestNewidleCostDecay(t *testing.T) {
 		t.Errorf("max_idle_balance_cost %d below the migration cost", y.CPUs[0].MaxIdleCost)
 	}
 }
+
+// TestNewidleCostDecayAbove: a walk that another CPU's balance ended at the SMT
+// level goes on above only while costs are due to decay.
+func TestNewidleCostDecayAbove(t *testing.T) {
+	sh := shape{nodes: 2, cores: 2, threads: 2}
+	for _, tc := range []struct {
+		name     string
+		due      [3]bool
+		decayed  [3]bool
+		maxCosts int64
+	}{
+		{"all due", [3]bool{true, true, true}, [3]bool{true, true, true}, 3 * 494_140},
+		{"not the second", [3]bool{true, false, true}, [3]bool{true, false, false}, 0},
+		{"not the third", [3]bool{true, true, false}, [3]bool{true, true, false}, 0},
+		{"not the first", [3]bool{false, true, true}, [3]bool{false, true, true}, 500_000 + 2*494_140},
+	} {
+		y := newSystem(t, sh, policy.Rules{})
+		y.CPUs[0].MaxIdleCost = 0
+		i := 0
+		for d := y.H.Base[0]; d != nil; d = d.Parent {
+			st := &y.Domains[d.ID]
+			st.MaxNewidleCost = 500_000
+			if !tc.due[i] {
+				st.NewidleDecay = 1000
+			}
+			i++
+		}
+		if i != 3 {
+			t.Fatalf("%d levels", i)
+		}
+		y.BeginDomains(0)
+		y.Due(y.H.Base[0], false, 1000)
+		y.DomainDone(y.H.Base[0], false, 1000)
+		y.FinishDomains(0, 1000)
+		i = 0
+		for d := y.H.Base[0]; d != nil; d = d.Parent {
+			if got := y.Domains[d.ID].MaxNewidleCost != 500_000; got != tc.decayed[i] {
+				t.Errorf("%s: level %d decayed %t", tc.name, i, got)
+			}
+			i++
+		}
+		if got := y.CPUs[0].MaxIdleCost; got != tc.maxCosts {
+			t.Errorf("%s: max_idle_balance_cost %d, want %d", tc.name, got, tc.maxCosts)
+		}
+	}
+}

@@ -19,7 +19,7 @@ func TestKickConditions(t *testing.T) {
 		set   func(y *system)
 		want  uint8 // 0: no kick
 	}{
-		{"1: an idle CPU does not kick", smt2, policy.Rules{}, func(y *system) { y.take(y.Tasks[0]) }, 0},
+		{"1: an idle CPU does not kick", smt2, policy.Rules{}, func(y *system) { y.take(y.Tasks[0]); y.Nohz.NeedsUpdate = true }, 0},
 		{"one task alone", smt2, policy.Rules{}, func(y *system) {}, 0},
 		{"2: blocked load is due", smt2, policy.Rules{}, func(y *system) { y.Nohz.HasBlocked = true; y.Nohz.NextBlocked = 9 }, StatsKick},
 		{"2: blocked load is due after its time, not at it", smt2, policy.Rules{}, func(y *system) { y.Nohz.HasBlocked = true; y.Nohz.NextBlocked = 10 }, 0},
@@ -207,5 +207,11 @@ func TestNohzMask(t *testing.T) {
 	y.EnterNohz(5)
 	if !y.Nohz.IdleMask.Empty() || y.Nohz.HasBlocked {
 		t.Error("a CPU outside of every domain entered")
+	}
+	y.Nohz.NeedsUpdate = true
+	y.EnterNohz(1)
+	y.put(5, 2, 1)
+	if c, _ := y.Kick(5, 1); c >= 0 {
+		t.Error("a CPU outside of every domain kicks")
 	}
 }

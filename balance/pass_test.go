@@ -34,6 +34,10 @@ func TestPassBookkeeping(t *testing.T) {
 			state.DomainState{BalanceInterval: 2}, true},
 		{"pulled, newly idle", NewlyIdle, func(y *system) { y.put(1, 2, 1) }, 4, 3, true,
 			state.DomainState{BalanceInterval: 2}, true},
+		{"one pinned, but the imbalance is used up", CPUIdle, func(y *system) {
+			y.put(1, 3, 1)
+			y.SetAllowed(y.Tasks[1], mask(y, 1))
+		}, 4, 0, false, state.DomainState{BalanceInterval: 2}, false},
 		{"failed: counted, to the minimum", CPUIdle, stuck, 4, 2, true,
 			state.DomainState{BalanceInterval: 2, NrBalanceFailed: 3}, true},
 		{"failed, newly idle: not counted", NewlyIdle, stuck, 4, 2, true,
