@@ -62,12 +62,13 @@ var (
 	to71bin = map[string]evidence{"v6.12": src, "v7.1": bin}
 	to72    = map[string]evidence{"v6.12": src, "v7.1": inf, "v7.2": src}
 	only71  = map[string]evidence{"v7.1": bin}
+	to72inf = map[string]evidence{"v7.1": inf, "v7.2": src}
 )
 
 // rules holds every difference between the editions that the simulator knows.
 // Rows of mechanisms 0.3 without an entry: 10 (no energy-aware scheduling
 // here), 23 and 29 (no task groups), 30 (numbering only); of row 22 only the
-// "still queued" test, of rows 21, 25 and 26 only what 6.12 does.
+// "still queued" test, of row 21 only what 6.12 does.
 var rules = []rule{
 	flag(1, "choose_idle_cpu", "a CPU with only SCHED_IDLE tasks is taken whatever the wakee's own policy",
 		only612, func(p *Policy) *bool { return &p.Rules.IdlePolicyAnyTask }),
@@ -120,6 +121,10 @@ var rules = []rule{
 		only612, func(p *Policy) *bool { return &p.Rules.ProtectToDeadline }),
 	flag(26, "wakeup_preempt_fair", "no exemption for forks and delayed sleepers",
 		only612, func(p *Policy) *bool { return &p.Rules.OldPreempt }),
+	flag(25, "set_protect_slice", "protection lasts for the shortest slice, from the current task's own time",
+		to72inf, func(p *Policy) *bool { return &p.Rules.ProtectOwnTime }),
+	flag(26, "wakeup_preempt_fair", "a short slice preempts only if picked; early refusals leave the protection alone",
+		to72inf, func(p *Policy) *bool { return &p.Rules.PreemptByPick }),
 	flag(27, "resched_curr_lazy", "rescheduling is immediate, not lazy",
 		only612, func(p *Policy) *bool { return &p.Rules.NoLazyResched }),
 	flag(27, "hrtick_start_fair", "HRTICK is off",

@@ -41,10 +41,13 @@ func deviations(p Policy) []string {
 // TestEditions holds each edition to the last paragraph of mechanisms 0.3,
 // "What a model needs per edition".
 func TestEditions(t *testing.T) {
-	rows72 := []string{"NohzILB", "ILBSkipsSelf", "DropPreferSibling", "MisfitLoadAnyDst", "LoneTaskNeedsCapacity", "ActiveAnyCurrent"} // 11, 13, 16, 17, 22
+	rows72 := []string{"NohzILB", "ILBSkipsSelf", "DropPreferSibling", "MisfitLoadAnyDst", "LoneTaskNeedsCapacity", "ActiveAnyCurrent",
+		"ProtectOwnTime", "PreemptByPick"} // 11, 13, 16, 17, 22, 25, 26
 	rows71 := append([]string{"AsymCapacity", "LLCHintOnAsym", "IdleScanLLCPassOnly", "IdleScanStartsAtZero", "LLCIDFromDomain", "NoAsymShared",
 		"MisfitPullAnyCore", "MinCapacityTestLast", "NoHRTick"}, rows72...) // 2-5, 7, 8, 14, 15, 27
-	rows612 := slices.DeleteFunc(slices.Clone(rows71), func(s string) bool { return s == "MisfitPullAnyCore" || s == "MinCapacityTestLast" }) // 14, 15 are backports
+	rows612 := slices.DeleteFunc(slices.Clone(rows71), func(s string) bool {
+		return slices.Contains([]string{"MisfitPullAnyCore", "MinCapacityTestLast", "ProtectOwnTime", "PreemptByPick"}, s)
+	}) // 14, 15 are backports; 25, 26 are older
 	rows612 = append(rows612, "IdlePolicyAnyTask", "NoEmptyMaskExit", "AvgIdleAtWakeup", "NoNewidleRate", "SliceLagBound", "OldPreempt",
 		"KickCountsDelayed", "CountsDelayed", "SerializeOutside", "PullsIneligible", "ProtectToDeadline", "NoLazyResched", "KeepEstAboveCapacity")
 	for _, test := range []struct {

@@ -72,6 +72,8 @@ type Rules struct {
 	SliceLagBound         bool // row 24: lag bound is max(2*own slice, tick)
 	ProtectToDeadline     bool // row 25 (6.12): protection until the deadline, no shortening
 	OldPreempt            bool // row 26 (6.12): no fork and no delayed exemption
+	ProtectOwnTime        bool // row 25 (7.2): protection is for the shortest slice from current's own time
+	PreemptByPick         bool // row 26 (7.2): a short slice must be picked; early refusals leave protection alone
 	NoLazyResched         bool // row 27: resched is immediate
 	NoHRTick              bool // row 27
 	KeepEstAboveCapacity  bool // row 28
