@@ -200,10 +200,14 @@ func (d *doctor) smt() {
 	m := d.mechanism("smt-siblings")
 	switch d.Machine.CoreModes {
 	case Yes:
-		d.modes = m.On != Yes
+		d.modes = m.On == No
 		why := "core mode: hardware 1.1; kernel: " + m.Why
 		if m.On == Yes {
 			d.add("core-modes", OK, why, "A core is fastest for one task while its other thread sleeps; this kernel prefers one sibling, so that stray wakeups rarely break the sleep.")
+			break
+		}
+		if m.On == Unknown {
+			d.add("core-modes", Missing, why, "A core is fastest for one task while its other thread sleeps without a break; whether this kernel prefers one sibling is not known.")
 			break
 		}
 		d.add("core-modes", Problem, why, "A core is fastest for one task while its other thread sleeps without a break, and this kernel chooses either thread: interrupts and short wakeups on the other one put the core into two-thread mode.")
@@ -271,7 +275,7 @@ func (d *doctor) balance() {
 func (d *doctor) sync() {
 	if d.Machine.SmallLLC {
 		d.chatty = true
-		d.add("sync-wakeup", Note, "cache sizes of the machine description; "+d.mechanism("sync-wakeup").Why, "The last-level cache serves only a part of a node: two tasks that wake each other in turn may be placed apart or on one another.")
+		d.add("sync-wakeup", Note, "last-level caches of the machine description; reciprocal synchronous wakeups: "+d.mechanism("sync-wakeup").Why, "The last-level cache serves only a part of a node: two tasks that wake each other in turn may be placed apart or on one another.")
 	}
 }
 

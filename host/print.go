@@ -33,7 +33,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.title("Findings")
 	for _, f := range r.Findings {
 		p.wrap(fmt.Sprintf("  %-8s", f.Level), strings.Repeat(" ", 10), f.Text)
-		p.wrap(strings.Repeat(" ", 10)+"from ", strings.Repeat(" ", 10), f.Why)
+		p.wrap(strings.Repeat(" ", 10)+"evidence: ", strings.Repeat(" ", 10), f.Why)
 	}
 	if len(r.Remedies) > 0 {
 		p.title("Remedies, the least invasive first")

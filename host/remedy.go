@@ -100,7 +100,7 @@ func (d *doctor) smtOff(idle []string) {
 	d.remedy(Remedy{
 		Key: "smt-off", For: idle, Needs: "root",
 		Text:     "Switch SMT off. Where a benchmark is to show single-thread speed, this is what vendors do.",
-		Cost:     "Half of the CPUs are gone, and with them what two threads of a core do together. echo on brings them back.",
+		Cost:     "Each core keeps one CPU; what several threads of a core do together is lost. echo on brings them back.",
 		Commands: []string{"echo off >/sys/devices/system/cpu/smt/control"},
 	})
 }
@@ -166,7 +166,9 @@ func (d *doctor) schedExt(idle []string) {
 	case d.s.SchedExt.Present == No:
 		return // the kernel cannot
 	case d.s.BTF.Present == No:
-		return
+		return // the loader needs it
+	case d.s.SchedExt.Ops == "sibyl":
+		return // done
 	case d.s.SchedExt.State == "enabled":
 		r.Cost += " The scheduler that is loaded now must be stopped first."
 	case d.s.SchedExt.Present == Unknown:
