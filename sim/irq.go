@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"sibyl/cpumask"
@@ -65,10 +66,7 @@ func (s *Sim) setupNoise() {
 	uneven := s.stream("noise/cores")
 	total := 0.0
 	for core := range s.cores {
-		factor := 1.0
-		if n.CV > 0 {
-			factor = uneven.LogNormal(1, n.CV)
-		}
+		factor := uneven.Gamma(1, n.CV)
 		for _, c := range s.cores[core].cpus {
 			rate := n.RateOther
 			if s.cpus[c].pe == 0 {
@@ -87,24 +85,34 @@ func (s *Sim) setupNoise() {
 	s.setupDaemons(float64(total * n.Daemons))
 }
 
-// daemonCount is how many daemons share the daemons' part of the noise; each
-// sleeps, wakes by its own timer and is placed by the rules.
-const daemonCount = 16
-
+// setupDaemons creates as many daemons as there are cores with noise. They share
+// the daemons' part of it; each sleeps, wakes by its own timer and is placed by
+// the rules. Few busy daemons would concentrate their part on few cores, since
+// a task whose previous CPU is idle mostly stays there.
 func (s *Sim) setupDaemons(rate float64) {
 	if rate <= 0 {
 		return
 	}
+	count := 0
+	for core := range s.cores {
+		for _, c := range s.cores[core].cpus {
+			if s.noise.CPUs.Has(int(c)) {
+				count++
+				break
+			}
+		}
+	}
 	start := s.stream("noise/daemons")
-	for i := range daemonCount {
+	for i := range count {
+		name := fmt.Sprintf("daemon-%d", i)
 		d := &daemon{
-			gap:   max(1, int64(1e9*daemonCount/rate)),
+			gap:   max(1, int64(float64(1e9*float64(count))/rate)),
 			burst: s.noise.BurstNS,
-			sleep: rng.New(s.cfg.Seed, "sim/noise/daemon-sleep/"+string(rune('a'+i))),
-			run:   rng.New(s.cfg.Seed, "sim/noise/daemon-run/"+string(rune('a'+i))),
+			sleep: s.stream("noise/sleep/" + name),
+			run:   s.stream("noise/run/" + name),
 		}
 		here := nth(s.noise.CPUs, start.Intn(s.noise.CPUs.Count()))
-		s.fork(here, state.None, &workload.Task{Name: "daemon-" + string(rune('a'+i)), Allowed: s.noise.CPUs, Program: d})
+		s.start(here, s.newTask(&workload.Task{Name: name, Allowed: s.noise.CPUs, Program: d}, state.None), here)
 	}
 }
 

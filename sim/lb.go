@@ -15,8 +15,12 @@ func (s *Sim) pull(d *domain.Domain, c int, idle balance.Idle) (moved int, more 
 	s.count.Passes++
 	s.updateLoad(c)
 	plan := s.bal.Pass(d, c, idle, s.now, s.jiffies())
-	for _, m := range plan.Tasks {
-		s.migrate(m.Task, m.Dst)
+	for i := range plan.Tasks {
+		s.detach(plan.Tasks[i].Task)
+	}
+	for i := range plan.Tasks { // attached in the reverse order, as the kernel does
+		m := plan.Tasks[len(plan.Tasks)-1-i]
+		s.attach(m.Task, m.Dst, plan.Src)
 		moved++
 		if m.Dst != c || idle != balance.NewlyIdle { // a newly idle CPU picks next anyway
 			s.checkPreempt(m.Dst, m.Task, plan.Src, false)
@@ -36,8 +40,8 @@ func (s *Sim) pull(d *domain.Domain, c int, idle balance.Idle) (moved int, more 
 	return moved, plan.Continue
 }
 
-// migrate moves a queued, not running task to c (detach_task, attach_task).
-func (s *Sim) migrate(id state.TaskID, c int) {
+// detach takes a queued, not running task off its queue (detach_task).
+func (s *Sim) detach(id state.TaskID) {
 	t := s.st.Tasks[id]
 	src := t.CPU
 	delayed := t.SE.Delayed
@@ -48,17 +52,22 @@ func (s *Sim) migrate(id state.TaskID, c int) {
 	s.unqueued(src, t, delayed)
 	s.st.Sync(src)
 	s.st.CPUs[src].Avg.Detach(&t.Avg)
+}
 
+// attach puts a detached task on c's queue (attach_task).
+func (s *Sim) attach(id state.TaskID, c, src int) {
+	t := s.st.Tasks[id]
 	s.account(c)
 	s.updateLoad(c)
 	q := &s.st.CPUs[c]
 	t.Avg.LastUpdate = q.Avg.LastUpdate
 	q.Avg.Attach(&t.Avg)
+	t.HLoad = t.Avg.LoadAvg
 	q.RQ.EnqueueMoved(&t.SE)
 	s.queued(c, t)
-	if delayed {
+	if t.SE.Delayed {
 		q.NrRunnable--
-		q.UtilEst -= t.UtilEst
+		q.UtilEst = max(0, q.UtilEst-t.UtilEst)
 	}
 	s.count.Migrations++
 	if s.cfg.Trace != nil {
@@ -192,7 +201,8 @@ func (s *Sim) stopper(c int) {
 		q.RQ.PutPrev()
 		s.traceSwitch(c, state.None) // the stopper runs
 	}
-	s.migrate(id, to)
+	s.detach(id)
+	s.attach(id, to, c)
 	s.checkPreempt(to, id, c, false)
 	if q.Curr == id {
 		s.schedule(c)

@@ -43,7 +43,7 @@ func (s *Sim) opDone(c int, gen uint32) {
 	s.advance(c)
 	id := s.st.CPUs[c].Curr
 	t := &s.tasks[id]
-	if p.stall > 0 || t.rem > 0 || p.speed == 0 {
+	if p.stall > 0 || p.cold > 0 || t.rem > 0 || p.speed == 0 {
 		s.arm(c) // it was delayed
 		return
 	}

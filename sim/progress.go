@@ -27,6 +27,11 @@ func (s *Sim) advance(c int) {
 		p.stall -= use
 		el -= use
 	}
+	if p.cold > 0 {
+		use := min(p.cold, el)
+		p.cold -= use
+		el -= use
+	}
 	if t := &s.tasks[id]; t.status == running {
 		t.rem = max(0, t.rem-el*p.speed)
 	}
@@ -52,7 +57,7 @@ func (s *Sim) arm(c int) {
 	} else {
 		left = (left + oneSpeed - 1) >> oneSpeedShift
 	}
-	at := s.now + p.stall + left
+	at := s.now + p.stall + p.cold + left
 	if p.opAt <= at {
 		return
 	}
@@ -168,7 +173,8 @@ func (s *Sim) coreTimer(core int, gen uint32) {
 	next := k.mode.Next
 	roundTrip := k.mode.Timer(&s.mode, s.now)
 	if roundTrip {
-		// Whoever kept running finds its share of the core's caches cold.
+		// Whoever kept running finds its share of the core's caches cold. What
+		// is still cold from the excursion before cannot get colder.
 		refill := s.cfg.Machine.CoreMode.RefillNS
 		for _, c := range k.cpus {
 			if id := s.st.CPUs[c].Curr; id != state.None && refill > 0 {
@@ -177,7 +183,7 @@ func (s *Sim) coreTimer(core int, gen uint32) {
 					share = s.threadSpeed(2)
 				}
 				s.advance(int(c))
-				s.cpus[c].stall += refill * (oneSpeed - share) / oneSpeed
+				s.cpus[c].cold = refill * (oneSpeed - share) / oneSpeed
 			}
 		}
 	}

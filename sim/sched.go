@@ -18,6 +18,7 @@ func (s *Sim) account(c int) {
 	if exec <= 0 || q.Curr == state.None {
 		return
 	}
+	s.st.Tasks[q.Curr].LastRan = s.now // exec_start, by which a task is cache-hot
 	if q.RQ.Run(exec) && q.NrQueued > 1 {
 		p.resched = true
 	}
@@ -197,7 +198,7 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 	t.LastRan = s.now
 	s.st.MRUTouch(c, id)
 	s.st.Sync(c)
-	p.stall = s.costs.Switch
+	p.stall, p.cold = s.costs.Switch, 0
 	p.last = s.now
 	s.disarm(c)
 	p.speed = -1 // unlike any speed, so that setSpeed sees a change
@@ -206,6 +207,7 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 	}
 	s.touch(c)
 	s.setSpeed(c)
+	s.bal.UpdateMisfit(c, q.Curr)
 }
 
 // goIdle makes c run its idle task.
@@ -221,7 +223,7 @@ func (s *Sim) goIdle(c int) {
 	s.updateLoad(c)
 	q.Curr = state.None
 	s.disarm(c)
-	p.stall = 0
+	p.stall, p.cold = 0, 0
 	p.idleSince = s.now
 	s.st.Sync(c)
 	s.st.EnterIdle(c, s.cfg.Policy.Rules.LLCHintOnAsym)

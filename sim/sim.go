@@ -68,6 +68,7 @@ type cpu struct {
 	last      int64 // progress is accounted up to here
 	speed     int64 // of the current task; oneSpeed is a core to itself
 	stall     int64 // ns that the current task loses before it makes progress
+	cold      int64 // ns that it loses after that, refilling caches
 	execStart int64 // the run queue is accounted up to here
 	clock     pelt.Clock
 	clockAt   int64 // clock has been advanced up to here
@@ -267,8 +268,9 @@ func (s *Sim) dispatch(e *event) {
 	}
 }
 
-// beginWorkload ends the past: counters start here, and the first tasks are
-// created as a shell on a random allowed CPU would.
+// beginWorkload ends the past: counters start here, and the first tasks start on
+// a random CPU that the workload may use, where a shell's sched_setaffinity
+// (cpumask_any_and_distribute) would have left them.
 func (s *Sim) beginWorkload() {
 	s.events++
 	s.count = Counters{OtherShare: -1}
@@ -284,7 +286,7 @@ func (s *Sim) beginWorkload() {
 		here = home.Next(here + 1)
 	}
 	for _, t := range s.in.Tasks {
-		s.fork(here, state.None, t)
+		s.start(here, s.newTask(t, state.None), here)
 	}
 }
 

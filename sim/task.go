@@ -72,16 +72,22 @@ func (s *Sim) newTask(spec *workload.Task, parent state.TaskID) state.TaskID {
 	return st.ID
 }
 
-// fork creates a task on behalf of parent, which runs on here, and starts it
-// (wake_up_new_task).
+// fork creates a task on behalf of parent, which runs on here, places it and
+// starts it (wake_up_new_task).
 func (s *Sim) fork(here int, parent state.TaskID, spec *workload.Task) state.TaskID {
 	id := s.newTask(spec, parent)
 	t := s.st.Tasks[id]
 	t.CPU, t.WakeCPU, t.RecentUsed = here, here, here
-	cpu := s.selectCPU(placement.Request{
-		Task: id, Prev: here, Flags: placement.Fork, Here: here, Waker: parent, InTask: true, Now: s.now,
-	})
 	s.count.Forks++
+	s.start(s.selectCPU(placement.Request{
+		Task: id, Prev: here, Flags: placement.Fork, Here: here, Waker: parent, InTask: true, Now: s.now,
+	}), id, here)
+	return id
+}
+
+// start puts a new task on cpu's queue.
+func (s *Sim) start(cpu int, id state.TaskID, here int) {
+	t := s.st.Tasks[id]
 	t.CPU = cpu
 	s.updateLoad(cpu)
 	p := &s.st.CPUs[cpu]
@@ -90,11 +96,10 @@ func (s *Sim) fork(here int, parent state.TaskID, spec *workload.Task) state.Tas
 	t.HLoad = t.Avg.LoadAvg
 	p.Avg.Attach(&t.Avg)
 	if s.cfg.Trace != nil {
-		s.emit(trace.Event{CPU: int32(here), Kind: trace.Fork, Task: int32(id), Prev: int32(parent), Target: int32(cpu)})
+		s.emit(trace.Event{CPU: int32(here), Kind: trace.Fork, Task: int32(id), Prev: -1, Target: int32(cpu)})
 	}
 	s.enqueue(cpu, id, true)
 	s.checkPreempt(cpu, id, here, true)
-	return id
 }
 
 // selectCPU asks the rules, and traces and explains the decision if that is

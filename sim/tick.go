@@ -48,16 +48,18 @@ func (s *Sim) tick(c int) {
 	if q.NrQueued > 1 && q.RQ.TickResched() {
 		p.resched = true
 	}
+	s.bal.UpdateMisfit(c, q.Curr)
 	jiffies := s.jiffies()
-	if jiffies >= q.NextBalance {
-		s.rebalance(c, balance.NotIdle)
-	}
+	// The tick raises the balance softirq, kicks, and then the softirq runs.
 	if target, flags := s.bal.Kick(c, jiffies); target >= 0 {
 		s.count.Kicks++
 		if s.cfg.Trace != nil {
 			s.emit(trace.Event{CPU: int32(c), Kind: trace.Kick, Task: -1, Prev: -1, Target: int32(target), Arg: int64(flags)})
 		}
 		s.q.push(s.now+s.costs.IPI+s.costs.IdleExit, evILB, int32(target), 0, 0)
+	}
+	if jiffies >= q.NextBalance {
+		s.rebalance(c, balance.NotIdle)
 	}
 	if p.resched {
 		s.needResched(c)

@@ -18,7 +18,7 @@ type Noise struct {
 	// RateFirst and RateOther are wakeups a second of each core's first
 	// thread and of each other thread.
 	RateFirst, RateOther float64
-	// CV is the coefficient of variation over cores of the lognormal factor
+	// CV is the coefficient of variation over cores of the gamma-distributed factor
 	// on RateFirst.
 	CV float64
 	// Interrupts, Kthreads and Daemons are the shares of the three kinds;

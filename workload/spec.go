@@ -43,8 +43,8 @@ var noiseSettings = []Setting{
 	{"noise-other", "", "wakeups a second of each other thread"},
 	{"noise-cv", "", "spread of noise-first over cores (coefficient of variation)"},
 	{"noise-irq", "0.70", "share of interrupts: leave no idle stamp (assumed)"},
-	{"noise-kthread", "0.25", "share of per-CPU kthreads (assumed)"},
-	{"noise-daemon", "0.05", "share of daemons that placement places (assumed)"},
+	{"noise-kthread", "0.295", "share of per-CPU kthreads (assumed)"},
+	{"noise-daemon", "0.005", "share of daemons that placement places (assumed)"},
 	{"noise-burst", "3us", "mean length of one burst (assumed)"},
 }
 

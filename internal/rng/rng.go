@@ -76,10 +76,32 @@ func (s *Stream) Normal() float64 {
 	}
 }
 
-// LogNormal returns a lognormal number with the given mean and coefficient of
-// variation.
-func (s *Stream) LogNormal(mean, cv float64) float64 {
-	v := detmath.Log(1 + float64(cv*cv)) // variance of the logarithm
-	z := s.Normal()
-	return mean * detmath.Exp(float64(detmath.Sqrt(v)*z)-float64(v/2))
+// Gamma returns a gamma-distributed number with the given mean and coefficient
+// of variation (Marsaglia and Tsang's method); without variation it is the mean.
+func (s *Stream) Gamma(mean, cv float64) float64 {
+	if cv <= 0 {
+		return mean
+	}
+	shape := 1 / float64(cv*cv)
+	boost := 1.0
+	k := shape
+	if k < 1 {
+		// A gamma of shape k is one of shape k+1 times u^(1/k).
+		boost = detmath.Exp(detmath.Log(1-s.Float64()) / k)
+		k++
+	}
+	d := k - 1.0/3
+	c := 1 / float64(3*detmath.Sqrt(d))
+	for {
+		x := s.Normal()
+		v := 1 + float64(c*x)
+		if v <= 0 {
+			continue
+		}
+		v = float64(float64(v*v) * v)
+		u := 1 - s.Float64() // in (0, 1]
+		if detmath.Log(u) < float64(float64(x*x)/2)+float64(d*(1-v+detmath.Log(v))) {
+			return float64(float64(float64(d*v)*boost)*mean) / shape
+		}
+	}
 }
