@@ -7,6 +7,7 @@ import "github.com/spf13/cobra"
 // verbs lists the command's verbs. Each has a file of its own.
 func verbs(env Env) []*cobra.Command {
 	return []*cobra.Command{
+		newDoctor(env),
 		newPolicy(env),
 		newTopology(env),
 		newVersion(env),
