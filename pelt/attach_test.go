@@ -60,6 +60,22 @@ func TestAttachDetach(t *testing.T) {
 	})
 }
 
+// TestAttachLight: a task whose load has decayed to nothing is not quite gone.
+func TestAttachLight(t *testing.T) {
+	var q Avg
+	e := Avg{Weight: 88761}
+	q.Attach(&e)
+	if e.LoadSum != 1 || q.LoadSum != 88761 || q.LoadAvg != 0 {
+		t.Errorf("task %+v, queue %+v", e, q)
+	}
+	e = Avg{LoadAvg: 100} // of unknown weight: nice 0
+	q = Avg{}
+	q.Attach(&e)
+	if want := uint64(100 * minDivider / 1024); e.LoadSum != want || q.LoadSum != 1024*want {
+		t.Errorf("task %+v, queue %+v", e, q)
+	}
+}
+
 // TestDetachFloors: what a queue has lost to rounding cannot make it negative,
 // and its sums never fall below its averages.
 func TestDetachFloors(t *testing.T) {

@@ -15,9 +15,6 @@ const (
 	// halfLife is the number of periods after which a contribution counts
 	// half (y^32 = 1/2).
 	halfLife = 32
-	// gone is the number of periods after which nothing is left of a
-	// contribution (decay_load).
-	gone = halfLife * 63
 	// clockShift turns ns into PELT's time units.
 	clockShift = 10
 	// scaleShift is SCHED_CAPACITY_SHIFT: runnable and util sums are in
@@ -32,11 +29,9 @@ const (
 // divider is get_pelt_divider: the largest sum at this point of a period.
 func (a *Avg) divider() uint64 { return minDivider + uint64(a.PeriodContrib) }
 
-// decay is decay_load: v times y^n. It rounds down, also for n = 0.
+// decay is decay_load: v times y^n. It rounds down, also for n = 0. After 63
+// half-lives nothing is left.
 func decay(v, n uint64) uint64 {
-	if n > gone {
-		return 0
-	}
 	hi, lo := bits.Mul64(v>>(n/halfLife), uint64(yPowers[n%halfLife]))
 	return hi<<32 | lo>>32
 }
@@ -86,17 +81,9 @@ func (a *Avg) accumulate(now int64, load, runnable, running uint64) bool {
 // of one, if it was on, contributed.
 func (a *Avg) roll(total uint64, on bool) (units uint64) {
 	n, rest := total/period, total%period
-	if n > gone {
-		a.LoadSum, a.RunnableSum, a.UtilSum = 0, 0, 0
-	} else {
-		shift, y := n/halfLife, uint64(yPowers[n%halfLife])
-		hi, lo := bits.Mul64(a.LoadSum>>shift, y)
-		a.LoadSum = hi<<32 | lo>>32
-		hi, lo = bits.Mul64(a.RunnableSum>>shift, y)
-		a.RunnableSum = hi<<32 | lo>>32
-		hi, lo = bits.Mul64(a.UtilSum>>shift, y)
-		a.UtilSum = hi<<32 | lo>>32
-	}
+	a.LoadSum = decay(a.LoadSum, n)
+	a.RunnableSum = decay(a.RunnableSum, n)
+	a.UtilSum = decay(a.UtilSum, n)
 	if on {
 		units = segments(n, period-uint64(a.PeriodContrib), rest)
 	}

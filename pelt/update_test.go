@@ -278,6 +278,15 @@ func TestClockOfAnotherCPU(t *testing.T) {
 	}
 }
 
+// TestNoLoad: a queue without load has nobody to be runnable or running.
+func TestNoLoad(t *testing.T) {
+	var a Avg
+	a.UpdateQueue(5*ms, 0, 2, true)
+	if a.RunnableSum != 0 || a.UtilSum != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestNoAllocation: an update is arithmetic only.
 func TestNoAllocation(t *testing.T) {
 	var q, e Avg
