@@ -23,7 +23,9 @@ const (
 	Fork
 	// Migrate: Task moved from CPU Arg to Target without running.
 	Migrate
-	// Exit: Task ended.
+	// Exit: Task ended. It leaves CPU with the next Switch. (The kernel's
+	// sched_process_exit comes earlier, when the task may still sleep; readers
+	// of kernel traces give Exit before the switch away from a dead task.)
 	Exit
 	// Decision: placement chose Target for Task whose prev was Arg; Detail
 	// is the path.
@@ -38,6 +40,11 @@ const (
 	Kick
 	// Balance: CPU pulled Arg tasks from Target.
 	Balance
+	// Lost: Arg events of CPU were lost before this one (0: an unknown
+	// number). What ran where is unknown from here on.
+	Lost
+
+	nrKinds
 )
 
 // Event is one record. Fields that a Kind does not use are zero.
@@ -60,7 +67,11 @@ type Header struct {
 	Thread []int  // position of the CPU within its core
 	Tasks  []Task // indexed by the events' task numbers
 	Start  int64  // ns
-	End    int64
+	End    int64  // ns; 0 if it is not known beforehand
+	// PerCPU tells that times of different CPUs cannot be compared: each
+	// CPU's events are in order of time, the whole stream is in the best
+	// order that its source knows.
+	PerCPU bool
 }
 
 // Task names a thread.

@@ -3,48 +3,85 @@
 package trace
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/datadriven"
 )
 
-// TestValidator gives short streams of two CPUs and two tasks, and what is wrong
-// with them.
+// TestValidator gives short streams and what is wrong with them. The input has
+// the lines of a trace's text after begin; the header has cpus=N CPUs, two to
+// a core, and the tasks tasks=(a, b), two unless told.
 func TestValidator(t *testing.T) {
-	sw := func(at int64, cpu, prev, next int32, runnable int64) Event {
-		return Event{Time: at, CPU: cpu, Kind: Switch, Task: next, Prev: prev, Arg: runnable}
-	}
-	wake := func(at int64, cpu, task int32) Event {
-		return Event{Time: at, CPU: cpu, Kind: Wakeup, Task: task, Prev: -1, Target: cpu}
-	}
+	datadriven.Walk(t, "testdata/validate", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "validate" {
+				d.Fatalf(t, "unknown command %s", d.Cmd)
+			}
+			cpus, tasks := 2, 2
+			d.MaybeScanArgs(t, "cpus", &cpus)
+			d.MaybeScanArgs(t, "tasks", &tasks)
+			var head strings.Builder
+			fmt.Fprintf(&head, "trace 1\ncpus %d\ncore", cpus)
+			for c := range cpus {
+				fmt.Fprintf(&head, " %d", c/2)
+			}
+			if d.HasArg("percpu") {
+				head.WriteString("\npercpu")
+			}
+			for i := range tasks {
+				fmt.Fprintf(&head, "\ntask %d %q", i, string(rune('a'+i)))
+			}
+			head.WriteString("\nbegin 0\n")
+			end := ""
+			if !strings.Contains(d.Input, "\nend ") {
+				end = "\nend 1000"
+			}
+			var v Validator
+			if err := ReadText(strings.NewReader(head.String()+d.Input+end), &v); err != nil {
+				return err.Error()
+			}
+			return fmt.Sprintf("good: %d events", v.Events())
+		})
+	})
+}
+
+func TestValidatorHeader(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		events []Event
-		want   string // part of the error; empty: a good stream
+		head Header
+		want string
 	}{
-		{"good", []Event{wake(1, 0, 0), sw(2, 0, -1, 0, 0), sw(3, 0, 0, -1, 0), wake(4, 1, 0), sw(5, 1, -1, 0, 0)}, ""},
-		{"starts in the middle", []Event{sw(1, 0, 1, 0, 1), sw(2, 1, -1, 1, 0)}, ""},
-		{"two CPUs", []Event{sw(1, 0, -1, 0, 0), sw(2, 1, -1, 0, 0)}, "runs on CPU 0 already"},
-		{"not what ran", []Event{sw(1, 0, -1, 0, 0), sw(2, 0, 1, -1, 0)}, "task 0 was running"},
-		{"no wakeup", []Event{sw(1, 0, -1, 0, 0), sw(2, 0, 0, -1, 0), sw(3, 0, -1, 0, 0)}, "without having been woken"},
-		{"time", []Event{wake(5, 0, 0), wake(4, 0, 1)}, "time goes back"},
-		{"CPU", []Event{wake(1, 7, 0)}, "no such CPU"},
-		{"task", []Event{wake(1, 0, 9)}, "no such task"},
-		{"nobody", []Event{wake(1, 0, -1)}, "no task is named"},
-		{"moved while running", []Event{sw(1, 0, -1, 0, 0), {Time: 2, CPU: 1, Kind: Migrate, Task: 0, Prev: -1, Target: 1}}, "while it runs"},
-		{"interrupt", []Event{{Time: 1, Kind: IRQExit, Task: -1, Prev: -1}}, "did not begin"},
-		{"after its end", []Event{{Time: 1, Kind: Exit, Task: 0, Prev: -1}, wake(2, 0, 0)}, "after its end"},
-		{"kind", []Event{{Time: 1, Kind: 99, Task: -1, Prev: -1}}, "unknown kind"},
+		{Header{}, "no CPUs"},
+		{Header{NrCPUs: 2, Core: []int{0}}, "cores for 1 of 2"},
+		{Header{NrCPUs: 2, Core: []int{0, 2}}, "puts CPU 1 in core 2"},
 	} {
 		var v Validator
-		if err := v.Begin(Header{NrCPUs: 2, Tasks: []Task{{Name: "a"}, {Name: "b"}}}); err != nil {
-			t.Fatal(err)
+		if err := v.Begin(tc.head); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want %q", tc.head, err, tc.want)
 		}
-		for _, e := range tc.events {
+		if v.Event(Event{Kind: Mode}); v.Err() == nil {
+			t.Error("the error is gone")
+		}
+	}
+}
+
+func BenchmarkValidator(b *testing.B) {
+	var v Validator
+	if err := v.Begin(Header{NrCPUs: 2, Tasks: []Task{{}, {}}}); err != nil {
+		b.Fatal(err)
+	}
+	at := int64(0)
+	for b.Loop() {
+		for _, e := range []Event{
+			{Kind: Waking, Prev: -1}, {Kind: Wakeup}, {Kind: Switch, Prev: -1}, {Kind: Switch, Task: -1},
+		} {
+			at++
+			e.Time = at
 			v.Event(e)
 		}
-		err := v.End(100)
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
-		}
+	}
+	if v.Err() != nil {
+		b.Fatal(v.Err())
 	}
 }
