@@ -41,8 +41,10 @@ func deviations(p Policy) []string {
 // TestEditions holds each edition to the last paragraph of mechanisms 0.3,
 // "What a model needs per edition".
 func TestEditions(t *testing.T) {
-	rows72 := []string{"NohzILB", "ILBSkipsSelf", "DropPreferSibling", "MisfitLoadAnyDst", "LoneTaskNeedsCapacity", "ActiveAnyCurrent",
-		"ProtectOwnTime", "PreemptByPick"} // 11, 13, 16, 17, 22, 25, 26
+	rows72 := []string{
+		"NohzILB", "ILBSkipsSelf", "DropPreferSibling", "MisfitLoadAnyDst", "LoneTaskNeedsCapacity", "ActiveAnyCurrent",
+		"ProtectOwnTime", "PreemptByPick", // 11, 13, 16, 17, 22, 25, 26
+	}
 	rows71 := append([]string{"AsymCapacity", "LLCHintOnAsym", "IdleScanLLCPassOnly", "IdleScanStartsAtZero", "LLCIDFromDomain", "NoAsymShared",
 		"MisfitPullAnyCore", "MinCapacityTestLast", "NoHRTick"}, rows72...) // 2-5, 7, 8, 14, 15, 27
 	rows612 := slices.DeleteFunc(slices.Clone(rows71), func(s string) bool {

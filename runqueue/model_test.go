@@ -251,7 +251,7 @@ func TestLives(t *testing.T) {
 				if q.curr != nil {
 					vprot = q.curr.VProt
 				}
-				if q.WakeupPreempt(e, fork) && q.curr != nil && !w.rules.OldPreempt && q.curr.VRuntime-q.curr.VProt < 0 {
+				if q.WakeupPreempt(e, fork) && q.curr != nil && !w.rules.OldPreempt && !w.rules.PreemptByPick && q.curr.VRuntime-q.curr.VProt < 0 {
 					t.Fatal("preempted, but still protected")
 				}
 				if q.curr != nil && q.curr.VProt-vprot > 0 {
@@ -401,4 +401,54 @@ func TestLives(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestBounds: sums stay exact with as many, as heavy and as far apart entities
+// as can be: lags at their bound for the longest request, of the lightest and
+// the heaviest weight.
+func TestBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{T: t}
+		w.q.Init(&w.rules, 10_000_000)
+		w.q.v0 = rapid.Int64().Draw(t, "v0")
+		n := rapid.IntRange(2, 120).Draw(t, "entities")
+		far := rapid.Int64Range(0, 110_000_000*1024/3)
+		for i := range n {
+			e := &Entity{ID: int32(i), Weight: rapid.SampledFrom([]int64{3, 15, 1024, 88761}).Draw(t, "weight"), Slice: 100_000_000}
+			bound := int64(110_000_000) * 1024 / e.Weight
+			e.VLag = min(bound, far.Draw(t, "lag"))
+			if rapid.Bool().Draw(t, "owes") {
+				e.VLag = -e.VLag
+			}
+			w.all = append(w.all, e)
+			w.q.Enqueue(e, false)
+		}
+		w.check()
+		e := w.q.Pick()
+		w.q.SetNext(e)
+		w.q.Run(rapid.Int64Range(0, 110_000_000).Draw(t, "ns"))
+		w.check()
+		w.q.Dequeue(e, false)
+		w.check()
+	})
+}
+
+// TestNoAllocation: the life of a task on a queue that has been as long before.
+func TestNoAllocation(t *testing.T) {
+	q, tasks := busy(8)
+	if n := testing.AllocsPerRun(100, func() {
+		e := q.Pick()
+		q.SetNext(e)
+		q.Run(slice)
+		q.PutPrev()
+		for _, e := range tasks {
+			q.Dequeue(e, false)
+		}
+		for _, e := range tasks {
+			q.Enqueue(e, false)
+			q.WakeupPreempt(e, false)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

@@ -38,8 +38,8 @@ func (q *Queue) claimOf(p *Entity, fork bool) claim {
 // a queue without a current one it does. fork is WF_FORK. Run must have
 // accounted the current entity.
 //
-// A "yes" ends the current one's protection, and makes p the buddy if its slice
-// is shorter; a "no" shortens the protection. With OldPreempt and
+// In 7.3 a "yes" ends the current one's protection, and makes p the buddy if its
+// slice is shorter; a "no" shortens the protection. With OldPreempt and
 // PreemptByPick (mechanisms 0.3 row 26) the caller must not ask if a
 // reschedule is pending already.
 func (q *Queue) WakeupPreempt(p *Entity, fork bool) bool {
@@ -63,7 +63,9 @@ func (q *Queue) WakeupPreempt(p *Entity, fork bool) bool {
 		}
 	case byPick:
 		if q.pick(true) == p {
-			unprotect(c)
+			if !q.rules.OldPreempt && !q.rules.PreemptByPick {
+				unprotect(c)
+			}
 			return true
 		}
 	}

@@ -97,6 +97,10 @@ func TestWakeupPreempt(t *testing.T) {
 		{"later deadline, protection over", r73, ent(1, 1000, 3000, 3000), 900, ent(2, 900, 3500, 3000), far(), false, false, 900, false},
 		{"same deadline: the lower number", r73, ent(1, 1000, 3000, 3000), 900, ent(2, 900, 3000, 3000), far(), false, false, 900, false},
 		{"protected but ineligible c", r73, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 3500, 3000), ent(9, 950, 9000, 500), false, true, 1000, false},
+		{"protected but ineligible c (7.2)", r72, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 3500, 3000), ent(9, 950, 9000, 500), false, true, 3000, false},
+		{"protected but ineligible c (6.12)", r612, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 3500, 3000), ent(9, 950, 9000, 500), false, true, 3000, false},
+		{"idle c, normal p (7.2)", r72, as("idle", ent(1, 1000, 3000, 3000)), 3000, ent(2, 1500, 5000, 3000), far(), false, true, 1000, false},
+		{"forked p (7.2) leaves the protection", r72, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 2000, 3000), far(), true, false, 3000, false},
 		{"another one is picked instead of p", r73, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 3500, 3000), ent(9, 500, 1000, 500), false, false, 800 + 500, false},
 		{"another one is picked instead of p (7.2)", r72, ent(1, 1000, 3000, 3000), 3000, ent(2, 900, 3500, 3000), ent(9, 500, 1000, 500), false, false, 1500, false},
 	} {
