@@ -281,9 +281,21 @@ func TestClockOfAnotherCPU(t *testing.T) {
 // TestNoLoad: a queue without load has nobody to be runnable or running.
 func TestNoLoad(t *testing.T) {
 	var a Avg
+	a.UpdateQueue(500*unit, 0, 2, true)
 	a.UpdateQueue(5*ms, 0, 2, true)
 	if a.RunnableSum != 0 || a.UtilSum != 0 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestUnit: time counts in whole units of 1024 ns; what is less waits.
+func TestUnit(t *testing.T) {
+	var a Avg
+	for _, step := range []struct{ now, last, sum int64 }{{1023, 0, 0}, {1024, 1024, 1024}, {2047, 1024, 1024}, {4099, 4096, 4096}} {
+		a.UpdateEntity(step.now, 1024, true, true)
+		if a.LastUpdate != step.last || a.UtilSum != uint64(step.sum) || int64(a.PeriodContrib) != step.sum/1024 {
+			t.Errorf("at %d ns: %+v", step.now, a)
+		}
 	}
 }
 
