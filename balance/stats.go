@@ -51,6 +51,15 @@ func (b *Balancer) sumDomain() {
 	d := e.d
 	b.resetStats()
 	slot := b.idleScanSlot()
+	if slot < 0 && d.Parent != nil && d.Span.SubsetOf(s.Idle) {
+		// Nothing runs here: no group can be busiest, whatever the sums. The
+		// idle balancer asks this of most cores every few ticks.
+		sds.local = d.Groups[0]
+		if e.idle != NewlyIdle || e.jiffies >= s.Groups[sds.local.ID].NextUpdate {
+			b.UpdateGroupCapacity(d, e.dst, e.jiffies)
+		}
+		return
+	}
 	var util int64
 	for _, g := range d.Groups {
 		local := g.Span.Has(e.dst)

@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"sibyl/fitted"
 )
 
 //go:embed builtin/*.yaml
@@ -55,6 +57,7 @@ func Load(name string) (*Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("load machine %s: %w", name, err)
 		}
+		m.ApplyFitted(fitted.Default())
 		return m, nil
 	}
 	m, err := load(name)

@@ -269,19 +269,20 @@ func (f *fitter) thunderx2() error {
 
 // run simulates the named setups under the present parameters.
 func (f *fitter) run(seeds map[string]int) (map[string][]values, error) {
-	var jobs []job
+	var list []job
 	for _, name := range []string{"ob-main", "ob-series", "nvpl-main", "nvpl-series", "tx2-a-base", "tx2-b-base", "tx2-c-base"} {
-		for seed := range seeds[name] {
-			jobs = append(jobs, job{name: name, setup: f.m.Runs[name], seed: uint64(seed + 1)})
+		var err error
+		if list, err = jobs(list, name, f.m.Runs[name], f.p, change{}, seeds[name]); err != nil {
+			return nil, fmt.Errorf("fit parameters: %w", err)
 		}
 	}
-	got, err := batch(f.ctx, f.p, jobs, f.o.Workers, nil)
+	got, err := batch(f.ctx, list, f.o.Workers, nil)
 	if err != nil {
 		return nil, fmt.Errorf("fit parameters: %w", err)
 	}
 	out := map[string][]values{}
 	for i, v := range got {
-		out[jobs[i].name] = append(out[jobs[i].name], v)
+		out[list[i].name] = append(out[list[i].name], v)
 	}
 	return out, nil
 }

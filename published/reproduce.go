@@ -148,8 +148,9 @@ func Reproduce(ctx context.Context, o Options) (*Report, error) {
 // simulate runs what the chosen tables need, all in one batch so that every
 // core is busy to the end, longest runs first.
 func simulate(ctx context.Context, o Options, m *Mapping, rows []Row) (map[runKey][]values, error) {
-	var jobs []job
+	var list []job
 	var keys []runKey
+	var err error
 	add := func(k runKey, ch change, seeds int) {
 		s := m.Runs[k.run]
 		switch {
@@ -160,8 +161,11 @@ func simulate(ctx context.Context, o Options, m *Mapping, rows []Row) (map[runKe
 		case o.Seeds > 0:
 			seeds = min(seeds, o.Seeds)
 		}
-		for seed := range seeds {
-			jobs = append(jobs, job{name: k.run, setup: s, ch: ch, seed: uint64(seed + 1)})
+		if err != nil {
+			return
+		}
+		list, err = jobs(list, k.run, s, o.Parameters, ch, seeds)
+		for len(keys) < len(list) {
 			keys = append(keys, k)
 		}
 	}
@@ -178,15 +182,21 @@ func simulate(ctx context.Context, o Options, m *Mapping, rows []Row) (map[runKe
 				continue
 			}
 			for _, run := range a.runs {
-				seeds := a.seeds
+				seeds, ch := a.seeds, a.ch
 				if seeds == 0 {
-					seeds = 5
+					seeds = ablationSeeds
 				}
-				add(runKey{a.name, run}, a.ch, seeds)
+				if !a.whole {
+					ch.set = append([]string{"fill=1.5s"}, ch.set...)
+				}
+				add(runKey{a.name, run}, ch, seeds)
 			}
 		}
 	}
-	got, err := batch(ctx, o.Parameters, jobs, o.Workers, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	got, err := batch(ctx, list, o.Workers, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +290,7 @@ func ablationLines(o Options, m *Mapping, rows []Row, results map[runKey][]value
 		for _, run := range a.runs {
 			for _, r := range rows {
 				c := m.find(r)
-				if c == nil || c.Run != run || (r.Metric != "throughput" && r.Metric != "st_to_smt_rate") {
+				if c == nil || c.Run != run || (r.Metric != "throughput" && (r.Metric != "st_to_smt_rate" || !a.whole)) {
 					continue
 				}
 				if s, ok := stat(results[runKey{a.name, run}], r.Metric, r.Unit); ok {

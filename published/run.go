@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"sibyl/domain"
 	"sibyl/experiment"
 	"sibyl/fitted"
 	"sibyl/machine"
@@ -27,8 +28,9 @@ type change struct {
 	ownNoise bool
 }
 
-// config turns a setup under the given parameters into a simulation.
-func config(s Setup, p fitted.Set, ch change, seed uint64) (sim.Config, error) {
+// config turns a setup under the given parameters into a simulation, of which
+// only the seed is missing.
+func config(s Setup, p fitted.Set, ch change) (sim.Config, error) {
 	if ch.params != nil {
 		p = ch.params(p)
 	}
@@ -66,9 +68,12 @@ func config(s Setup, p fitted.Set, ch change, seed uint64) (sim.Config, error) {
 			"noise-cv="+decimal(p.Or(model+".noise-cv", 0), 1000))
 	}
 	w.Set = append(w.Set, ch.set...)
-	c := sim.Default(m, pol, w, seed)
+	c := sim.Default(m, pol, w, 0)
 	if ch.forced {
 		c.ForceOther = ch.other
+	}
+	if c.Domains, err = domain.Build(m, pol.Options); err != nil {
+		return sim.Config{}, err
 	}
 	return c, nil
 }
@@ -116,25 +121,36 @@ func scale(v float64, unit string) float64 {
 	return v
 }
 
-// job is one simulation of a batch.
+// job is one simulation of a batch. The runs of one configuration share cfg,
+// which is only read.
 type job struct {
-	name  string
-	setup Setup
-	ch    change
-	seed  uint64
+	name   string
+	cfg    *sim.Config
+	length float64 // published run length in seconds, or 0
+	seed   uint64
+}
+
+// jobs adds the runs of a setup on seeds 1 to n.
+func jobs(list []job, name string, s Setup, p fitted.Set, ch change, n int) ([]job, error) {
+	c, err := config(s, p, ch)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for seed := range n {
+		list = append(list, job{name: name, cfg: &c, length: s.Length, seed: uint64(seed + 1)})
+	}
+	return list, nil
 }
 
 // batch runs jobs in parallel and returns their values in the jobs' order.
-func batch(ctx context.Context, p fitted.Set, jobs []job, workers int, progress func(done, total int)) ([]values, error) {
-	return experiment.Run(ctx, jobs, workers, func(ctx context.Context, j job) (values, error) {
-		c, err := config(j.setup, p, j.ch, j.seed)
-		if err != nil {
-			return nil, err
-		}
+func batch(ctx context.Context, list []job, workers int, progress func(done, total int)) ([]values, error) {
+	return experiment.Run(ctx, list, workers, func(ctx context.Context, j job) (values, error) {
+		c := *j.cfg
+		c.Seed = j.seed
 		r, err := sim.Run(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("%s seed %d: %w", j.name, j.seed, err)
 		}
-		return measure(r, j.setup.Length), nil
+		return measure(r, j.length), nil
 	}, progress)
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"sibyl/decision"
+	"sibyl/domain"
 	"sibyl/machine"
 	"sibyl/policy"
 	"sibyl/trace"
@@ -26,6 +27,9 @@ type Config struct {
 	Policy   policy.Policy
 	Workload workload.Spec
 	Seed     uint64
+	// Domains are the machine's sched domains under the policy's options, if
+	// the caller has built them: runs may share them. nil builds them.
+	Domains *domain.Hierarchy
 	// DurationNS ends the run at this time after the workload's start if the
 	// workload has not ended by then; 0 stands for MaxDuration.
 	DurationNS int64

@@ -2,7 +2,11 @@
 
 package sim
 
-import "sibyl/cpumask"
+import (
+	"math/bits"
+
+	"sibyl/cpumask"
+)
 
 // kind says what an event does when it falls due.
 type kind uint8
@@ -57,7 +61,7 @@ type queue struct {
 }
 
 func (e *event) before(o *event) bool {
-	return e.time < o.time || (e.time == o.time && e.key < o.key)
+	return less(e, o) != 0
 }
 
 // initLane starts the tick lane of n CPUs at time now.
@@ -143,24 +147,46 @@ func (q *queue) up(i int) {
 }
 
 func (q *queue) down(i int) {
-	n := len(q.ev)
-	e := q.ev[i]
+	ev := q.ev
+	n := len(ev)
+	e := ev[i]
 	for {
 		c := 4*i + 1
-		if c >= n {
+		if c+3 >= n {
 			break
 		}
+		// Four children: a tournament without branches, since which child is
+		// the least cannot be predicted.
+		k := ev[c : c+4 : c+4]
+		a := less(&k[1], &k[0])
+		b := 2 + less(&k[3], &k[2])
+		least := a + less(&k[b&3], &k[a&3])*(b-a)
+		if less(&k[least&3], &e) == 0 {
+			ev[i] = e
+			return
+		}
+		ev[i] = k[least&3]
+		i = c + least
+	}
+	if c := 4*i + 1; c < n { // the last, incomplete family
 		least := c
-		for k := c + 1; k < min(c+4, n); k++ {
-			if q.ev[k].before(&q.ev[least]) {
+		for k := c + 1; k < n; k++ {
+			if ev[k].before(&ev[least]) {
 				least = k
 			}
 		}
-		if !q.ev[least].before(&e) {
-			break
+		if ev[least].before(&e) {
+			ev[i] = ev[least]
+			i = least
 		}
-		q.ev[i] = q.ev[least]
-		i = least
 	}
-	q.ev[i] = e
+	ev[i] = e
+}
+
+// less is 1 if a comes before b and 0 otherwise: the borrow of a 128-bit
+// subtraction. Times are not negative.
+func less(a, b *event) int {
+	_, borrow := bits.Sub64(a.key, b.key, 0)
+	_, borrow = bits.Sub64(uint64(a.time), uint64(b.time), borrow)
+	return int(borrow)
 }

@@ -47,7 +47,7 @@ func (s *Sim) detach(id state.TaskID) {
 	delayed := t.SE.Delayed
 	s.account(src)
 	s.updateLoad(src)
-	s.catchUp(t, src, true)
+	s.catchUp(t, src)
 	s.st.CPUs[src].RQ.DequeueMove(&t.SE)
 	s.unqueued(src, t, delayed)
 	s.st.Sync(src)

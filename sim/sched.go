@@ -34,26 +34,35 @@ func (s *Sim) account(c int) {
 // updateLoad brings c's averages, and its current task's, up to now.
 func (s *Sim) updateLoad(c int) {
 	p, q := &s.cpus[c], &s.st.CPUs[c]
-	p.clock.Advance(s.now-p.clockAt, q.CapMax, 1024)
-	p.clockAt = s.now
-	now := p.clock.Now()
 	busy := q.Curr != state.None
 	if busy {
+		p.clock.Advance(s.now-p.clockAt, q.CapMax, 1024)
+	} else {
+		p.clock.Sync(s.now, false)
+	}
+	p.clockAt = s.now
+	now := p.clock.Now()
+	if busy {
 		t := s.st.Tasks[q.Curr]
-		if t.Avg.UpdateEntity(now, t.SE.Weight, true, true) {
+		if t.Avg.UpdateEntity(now, t.SE.Weight, t.SE.OnRQ, true) {
 			t.HLoad = t.Avg.LoadAvg
+			s.tasks[q.Curr].moved = true
 		}
-	} else if q.NrQueued == 0 {
-		p.clock.Sync(s.now, q.Avg.Saturated())
-		now = p.clock.Now()
 	}
 	q.Avg.UpdateQueue(now, q.RQ.Weight(), int(q.NrRunnable), busy)
 }
 
 // catchUp brings a queued, not running task's averages up to its run queue's.
-func (s *Sim) catchUp(t *state.Task, c int, isQueued bool) {
-	if t.Avg.UpdateEntity(s.cpus[c].clock.Now(), t.SE.Weight, isQueued, false) {
+func (s *Sim) catchUp(t *state.Task, c int) {
+	var moved bool
+	if now := s.cpus[c].clock.Now(); t.SE.Delayed {
+		moved = t.Avg.UpdateDelayed(now, t.SE.Weight)
+	} else {
+		moved = t.Avg.UpdateEntity(now, t.SE.Weight, true, false)
+	}
+	if moved {
 		t.HLoad = t.Avg.LoadAvg
+		s.tasks[t.ID].moved = true
 	}
 }
 
@@ -64,6 +73,7 @@ func (s *Sim) enqueue(c int, id state.TaskID, initial bool) {
 	s.account(c)
 	s.updateLoad(c)
 	q.RQ.Enqueue(&t.SE, initial)
+	s.tasks[id].moved = false
 	s.queued(c, t)
 }
 
@@ -133,6 +143,9 @@ func (s *Sim) deactivate(c int, id state.TaskID, sleep bool) {
 // and the run queue's without the task.
 func (s *Sim) estimate(t *state.Task, q *state.CPU) (task, queue int64) {
 	queue = max(0, q.UtilEst-t.UtilEst)
+	if !s.tasks[t.ID].moved {
+		return t.UtilEst, queue // PELT did not change during the activation
+	}
 	task = pelt.UtilEst(t.UtilEst, t.Avg.UtilAvg, t.Avg.RunnableAvg, q.CapMax, s.cfg.Policy.Rules.KeepEstAboveCapacity)
 	return task, queue
 }
@@ -140,13 +153,13 @@ func (s *Sim) estimate(t *state.Task, q *state.CPU) (task, queue int64) {
 // schedule picks what c runs next (__schedule).
 func (s *Sim) schedule(c int) {
 	q := &s.st.CPUs[c]
-	s.cpus[c].resched = false
 	s.account(c)
 	s.advance(c)
 	next := s.pick(c)
 	if next == nil && s.newlyIdle(c) {
 		next = s.pick(c)
 	}
+	s.cpus[c].resched = false
 	if next == nil {
 		s.goIdle(c)
 		return
@@ -175,7 +188,7 @@ func (s *Sim) pick(c int) *runqueue.Entity {
 // dropDelayed ends the stay of a sleeper that was kept queued.
 func (s *Sim) dropDelayed(c int, t *state.Task) {
 	s.updateLoad(c)
-	s.catchUp(t, c, true)
+	s.catchUp(t, c)
 	s.st.CPUs[c].RQ.Drop(&t.SE)
 	s.unqueued(c, t, true)
 	s.st.Sync(c)
@@ -193,7 +206,7 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 		s.leaveIdle(c)
 	}
 	t := s.st.Tasks[id]
-	s.catchUp(t, c, true)
+	s.catchUp(t, c)
 	q.Curr = id
 	t.LastRan = s.now
 	s.st.MRUTouch(c, id)
@@ -207,7 +220,6 @@ func (s *Sim) switchTo(c int, id state.TaskID) {
 	}
 	s.touch(c)
 	s.setSpeed(c)
-	s.bal.UpdateMisfit(c, q.Curr)
 }
 
 // goIdle makes c run its idle task.
@@ -222,6 +234,7 @@ func (s *Sim) goIdle(c int) {
 	s.traceSwitch(c, state.None)
 	s.updateLoad(c)
 	q.Curr = state.None
+	p.clock.Sync(s.now, q.Avg.Saturated()) // update_idle_rq_clock_pelt, at idle entry only
 	s.disarm(c)
 	p.stall, p.cold = 0, 0
 	p.idleSince = s.now
@@ -266,6 +279,10 @@ func (s *Sim) settle() {
 	s.settleList = s.settleList[:0]
 }
 
+// minHRTick is the nearest time, in ns, for which the high-resolution tick is
+// programmed (hrtick_start).
+const minHRTick = 10_000
+
 // armHRTick pushes the end of the current task's slice if others wait.
 func (s *Sim) armHRTick(c int) {
 	q := &s.st.CPUs[c]
@@ -275,7 +292,7 @@ func (s *Sim) armHRTick(c int) {
 		return
 	}
 	s.account(c)
-	s.q.push(s.now+max(1, q.RQ.SliceLeft()), evHRTick, int32(c), 0, p.hrGen)
+	s.q.push(s.now+max(minHRTick, q.RQ.SliceLeft()), evHRTick, int32(c), 0, p.hrGen)
 }
 
 // hrtick ends a slice between ticks.

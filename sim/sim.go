@@ -124,9 +124,12 @@ func newSim(cfg Config) (*Sim, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h, err := domain.Build(cfg.Machine, cfg.Policy.Options)
-	if err != nil {
-		return nil, err
+	h := cfg.Domains
+	if h == nil {
+		var err error
+		if h, err = domain.Build(cfg.Machine, cfg.Policy.Options); err != nil {
+			return nil, err
+		}
 	}
 	in, err := cfg.Workload.Build(cfg.Machine, cfg.Seed)
 	if err != nil {

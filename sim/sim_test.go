@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"testing"
 
+	"sibyl/domain"
 	"sibyl/machine"
 	"sibyl/policy"
 	"sibyl/workload"
@@ -249,7 +250,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// benchmark runs c again and again on the same domains and reports the events a
+// second of the engine.
 func benchmark(b *testing.B, c Config) {
+	h, err := domain.Build(c.Machine, c.Policy.Options)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.Domains = h
 	b.ReportAllocs()
 	var events int64
 	for b.Loop() {
@@ -259,6 +267,8 @@ func benchmark(b *testing.B, c Config) {
 }
 
 func BenchmarkSGEMM(b *testing.B) { benchmark(b, gemm(b, "v7.3", 1)) }
+
+func BenchmarkSGEMMQuiet(b *testing.B) { benchmark(b, gemm(b, "v7.3", 1, "noise=off")) }
 
 func BenchmarkHackbench(b *testing.B) {
 	c := Default(load(b, "vera"), parse(b, "v7.3"), workload.Spec{

@@ -39,7 +39,7 @@ type task struct {
 	// first and other are running times in the measured interval.
 	first, other int64
 	endCPU       int
-	woken        bool // a wakeup is on its way (wake list)
+	moved        bool // PELT averages changed since the task was enqueued
 }
 
 // newTask creates a task that has never run.

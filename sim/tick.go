@@ -48,7 +48,6 @@ func (s *Sim) tick(c int) {
 	if q.NrQueued > 1 && q.RQ.TickResched() {
 		p.resched = true
 	}
-	s.bal.UpdateMisfit(c, q.Curr)
 	jiffies := s.jiffies()
 	// The tick raises the balance softirq, kicks, and then the softirq runs.
 	if target, flags := s.bal.Kick(c, jiffies); target >= 0 {

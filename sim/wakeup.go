@@ -20,7 +20,6 @@ type wakeContext struct {
 func (s *Sim) wake(id state.TaskID, w wakeContext) {
 	t, e := s.st.Tasks[id], &s.tasks[id]
 	e.status = running
-	e.woken = false
 	if s.cfg.Trace != nil {
 		s.emit(trace.Event{CPU: int32(w.here), Kind: trace.Waking, Task: int32(id), Prev: int32(w.waker), Target: int32(t.CPU)})
 	}
@@ -29,7 +28,7 @@ func (s *Sim) wake(id state.TaskID, w wakeContext) {
 		c := t.CPU
 		s.account(c)
 		s.updateLoad(c)
-		s.catchUp(t, c, true)
+		s.catchUp(t, c)
 		q := &s.st.CPUs[c]
 		q.RQ.Requeue(&t.SE)
 		q.NrRunnable++
@@ -52,7 +51,6 @@ func (s *Sim) wake(id state.TaskID, w wakeContext) {
 		s.moveLoad(t, cpu)
 	}
 	if s.place.QueueWakelist(id, cpu, w.here) {
-		e.woken = true
 		p := &s.cpus[cpu]
 		p.wakeList = append(p.wakeList, id)
 		if !s.st.CPUs[cpu].TTWUPending {
@@ -109,7 +107,6 @@ func (s *Sim) takeWakeList(c int) {
 	p.wakeList = p.wakeList[:0]
 	s.st.CPUs[c].TTWUPending = false
 	for _, id := range list {
-		s.tasks[id].woken = false
 		s.activate(c, id, c)
 	}
 	s.st.Sync(c)
@@ -130,7 +127,20 @@ func (s *Sim) checkPreempt(c int, id state.TaskID, here int, fork bool) {
 		return
 	}
 	s.account(c)
-	if !q.RQ.WakeupPreempt(&s.st.Tasks[id].SE, fork) {
+	if r := &s.cfg.Policy.Rules; s.cpus[c].resched && (r.OldPreempt || r.PreemptByPick) {
+		return // those editions do nothing while a resched is pending
+	}
+	p := &s.st.Tasks[id].SE
+	for {
+		// The pick inside wakeup_preempt_fair drops the delayed sleepers that it
+		// meets.
+		e := q.RQ.PreemptDrops(p, fork)
+		if e == nil {
+			break
+		}
+		s.dropDelayed(c, s.st.Tasks[e.ID])
+	}
+	if !q.RQ.WakeupPreempt(p, fork) {
 		return
 	}
 	if c == here {

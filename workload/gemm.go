@@ -109,7 +109,7 @@ func buildGEMM(name string, s *settings, m *machine.Machine, seed uint64) (*Inst
 	}
 	// From the parking of the workers to the product one thread runs alone.
 	// The history that the product's wakeups find is made in historyNS.
-	const historyNS = 2_000_000_000
+	const historyNS = 1_000_000_000
 	in.Noise.QuietFrom, in.Noise.QuietTo = spin+100_000_000, fill-historyNS
 	in.Metrics = func(r Measured) []Metric {
 		if r.EndNS <= r.StartNS {

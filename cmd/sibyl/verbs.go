@@ -10,6 +10,10 @@ func verbs(env Env) []*cobra.Command {
 		newDoctor(env),
 		newPolicy(env),
 		newTopology(env),
+		newCompare(env),
+		newExplain(env),
+		newReproduce(env),
+		newSimulate(env),
 		newVersion(env),
 	}
 }
