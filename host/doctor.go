@@ -60,6 +60,9 @@ type Machine struct {
 	// UnequalThreads tells whether threads of one core differ in capacity or
 	// the architecture orders them.
 	UnequalThreads bool `json:"unequal_threads"`
+	// OrderedThreads tells whether any core's threads differ in priority.
+	// Without that the kernel cannot prefer one.
+	OrderedThreads bool `json:"ordered_threads"`
 	// FirstThreads has the lowest online CPU of each core, UsableThreads the
 	// lowest that this process may use.
 	FirstThreads  []int `json:"first_threads"`
@@ -93,8 +96,9 @@ func summarize(s *System, m *machine.Machine) Machine {
 		if f := first[cpu.Core]; f == nil {
 			first[cpu.Core] = cpu
 			r.FirstThreads = append(r.FirstThreads, c)
-		} else if f.Capacity != cpu.Capacity {
-			r.UnequalThreads = true
+		} else {
+			r.UnequalThreads = r.UnequalThreads || f.Capacity != cpu.Capacity
+			r.OrderedThreads = r.OrderedThreads || f.Priority != cpu.Priority
 		}
 		if !usable[cpu.Core] && (s.Rights.Allowed == nil || slices.Contains(s.Rights.Allowed, c)) {
 			usable[cpu.Core] = true
@@ -281,7 +285,7 @@ func (d *doctor) sync() {
 
 // interrupts looks for interrupts on the threads that should sleep.
 func (d *doctor) interrupts() {
-	if !d.smtOn() || d.s.IRQ.Effective == nil {
+	if !d.smtOn() || d.Machine.CoreModes == No || d.s.IRQ.Effective == nil {
 		return
 	}
 	n := cpumask.MaxCPUs

@@ -17,7 +17,8 @@ import (
 )
 
 // TestDoctor prints the report for a machine and the files of a system. Its
-// argument is a machine's name (Load's); the input has lines
+// arguments are a machine's name (Load's) and what to change in it; the input has
+// lines
 //
 //	FILE: content   (\n and \0 in the content are escapes)
 //	FILE!           (no permission)
@@ -38,6 +39,11 @@ func TestDoctor(t *testing.T) {
 				d.ScanArgs(t, "set", &set)
 				if m, err = machine.Set(m, set); err != nil {
 					t.Fatal(err)
+				}
+			}
+			if d.HasArg("equal-priorities") {
+				for c := range m.CPUs {
+					m.CPUs[c].Priority = 0
 				}
 			}
 			r := Doctor(Read(files(t, d.Input)), m)
@@ -185,6 +191,45 @@ func TestStrided(t *testing.T) {
 		if a, b := strided(tc.cpus, false), strided(tc.cpus, true); a != tc.taskset || b != tc.kernel {
 			t.Errorf("%v: %s and %s, want %s and %s", tc.cpus, a, b, tc.taskset, tc.kernel)
 		}
+	}
+}
+
+func TestRights(t *testing.T) {
+	minusOne, two := -1, 2
+	for _, tc := range []struct {
+		name        string
+		rights      Rights
+		trace, load Tri
+	}{
+		{"root", Rights{SysAdmin: Yes, BPF: Yes, Perfmon: Yes}, Yes, Yes},
+		{"sysadmin only", Rights{SysAdmin: Yes, BPF: No, Perfmon: No}, Yes, Yes},
+		{"bpf and perfmon", Rights{SysAdmin: No, BPF: Yes, Perfmon: Yes}, Yes, Yes},
+		{"bpf alone", Rights{SysAdmin: No, BPF: Yes, Perfmon: No}, No, No},
+		{"perfmon alone", Rights{SysAdmin: No, BPF: No, Perfmon: Yes}, Yes, No},
+		{"nobody", Rights{SysAdmin: No, BPF: No, Perfmon: No, PerfParanoid: &two, TraceFS: No}, No, No},
+		{"not paranoid", Rights{SysAdmin: No, BPF: No, Perfmon: No, PerfParanoid: &minusOne}, Yes, No},
+		{"tracefs for all", Rights{SysAdmin: No, BPF: No, Perfmon: No, TraceFS: Yes}, Yes, No},
+		{"locked down", Rights{SysAdmin: Yes, BPF: Yes, Perfmon: Yes, Lockdown: "confidentiality"}, Yes, No},
+		{"unknown", Rights{SysAdmin: Unknown, BPF: Unknown, Perfmon: Unknown}, Unknown, Unknown},
+	} {
+		if a, b := tc.rights.CanTrace(), tc.rights.CanLoad(); a != tc.trace || b != tc.load {
+			t.Errorf("%s: trace %s, load %s; want %s, %s", tc.name, a, b, tc.trace, tc.load)
+		}
+	}
+}
+
+// A long command goes on at the first column, so that a shell reads it whole.
+func TestLongCommand(t *testing.T) {
+	var p page
+	list := strings.Repeat("123,", 60) + "4"
+	p.command("    ", "taskset -c "+list+" COMMAND")
+	for line := range strings.Lines(p.String()) {
+		if len(strings.TrimRight(line, "\n")) > width {
+			t.Errorf("%d columns", len(line))
+		}
+	}
+	if got := strings.ReplaceAll(p.String(), "\\\n", ""); got != "    taskset -c "+list+" COMMAND\n" {
+		t.Errorf("a shell reads %q", got)
 	}
 }
 

@@ -107,13 +107,13 @@ func (d *doctor) smtOff(idle []string) {
 
 func (d *doctor) bootOption() {
 	m := d.mechanism("smt-siblings")
-	if m.Has != Yes || !d.modes && !d.siblings {
+	if m.Has != Yes || !d.modes && !d.siblings || !d.Machine.OrderedThreads {
 		return
 	}
 	d.remedy(Remedy{
 		Key: "boot-option", Needs: "reboot", For: d.siblingFindings(),
 		Text:     "Add sched_smt_asym_packing=on to the kernel's command line: idle choices then go to the preferred thread of a core.",
-		Cost:     "A reboot. No effect if all threads have the same priority.",
+		Cost:     "A reboot.",
 		Commands: []string{"# in the boot loader's configuration: sched_smt_asym_packing=on"},
 	})
 }
@@ -137,7 +137,7 @@ func (d *doctor) newerKernel() {
 	if d.ilb {
 		findings, versions = append(findings, "nohz-ilb"), append(versions, "7.3 balances from a fully idle core")
 	}
-	if (d.modes || d.siblings) && d.mechanism("smt-siblings").Has == No {
+	if (d.modes || d.siblings) && d.Machine.OrderedThreads && d.mechanism("smt-siblings").Has == No {
 		findings, versions = append(findings, d.siblingFindings()...), append(versions, "the one after 7.3 has sched_smt_asym_packing=on")
 	}
 	if len(findings) == 0 {

@@ -260,3 +260,20 @@ func FuzzReadText(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkTextWriter(b *testing.B) {
+	w := NewTextWriter(io.Discard)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Event(Event{Time: 123456789, CPU: 17, Kind: Switch, Task: 5, Prev: -1})
+	}
+}
+
+func BenchmarkParseEvent(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseEvent("123456789 17 switch prev=- next=5 runnable=0"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

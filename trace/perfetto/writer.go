@@ -33,7 +33,7 @@ type Writer struct {
 	w      *bufio.Writer
 	err    error
 	head   trace.Header
-	tasks  []trace.Task
+	tasks  []string // names, by task
 	flow   []uint64 // by task: the arrow from its last decision, 0 none
 	flows  uint64
 	open   []bool  // a task's slice is open, by CPU
@@ -79,7 +79,7 @@ func (t *Writer) Begin(h trace.Header) error {
 
 // NewTask names the next task.
 func (t *Writer) NewTask(task trace.Task) {
-	t.tasks = append(t.tasks, task)
+	t.tasks = append(t.tasks, fmt.Sprintf("%s [%d]", task.Name, task.PID))
 	t.flow = append(t.flow, 0)
 }
 
@@ -204,7 +204,7 @@ func (t *Writer) taskName(id int32) string {
 		return "idle"
 	}
 	if int(id) < len(t.tasks) {
-		return fmt.Sprintf("%s [%d]", t.tasks[id].Name, t.tasks[id].PID)
+		return t.tasks[id]
 	}
 	return fmt.Sprintf("task %d", id)
 }
