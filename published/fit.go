@@ -29,7 +29,7 @@ type FitOptions struct {
 }
 
 const (
-	fitRounds = 6
+	fitRounds = 10
 	fitSeeds  = 20
 )
 
@@ -47,6 +47,8 @@ type fitter struct {
 	m    *Mapping
 	rows []Row
 	p    fitted.Set
+	// damped halves every step.
+	damped bool
 }
 
 // Fit returns the fitted parameters with the rows that they were fitted on and
@@ -66,6 +68,7 @@ func Fit(ctx context.Context, o FitOptions) (fitted.Set, error) {
 	best, bestMiss := f.p, math.Inf(1)
 	for round := range fitRounds {
 		tried := f.p
+		f.damped = round >= 3
 		miss, err := f.olympus(round)
 		if err != nil {
 			return nil, err
@@ -75,6 +78,7 @@ func Fit(ctx context.Context, o FitOptions) (fitted.Set, error) {
 		}
 	}
 	f.p = best
+	f.damped = false
 	if err := f.thunderx2(); err != nil {
 		return nil, err
 	}
@@ -246,7 +250,7 @@ func (f *fitter) miss(got map[string][]values) float64 {
 // enough.
 func (f *fitter) thunderx2() error {
 	for range 2 {
-		got, err := f.run(map[string]int{"tx2-a-base": 3, "tx2-b-base": 3, "tx2-c-base": 3})
+		got, err := f.run(map[string]int{"tx2-a-base": 2, "tx2-b-base": 2, "tx2-c-base": 2})
 		if err != nil {
 			return err
 		}
@@ -287,8 +291,13 @@ func (f *fitter) run(seeds map[string]int) (map[string][]values, error) {
 	return out, nil
 }
 
-// scale multiplies a parameter, rounding to the nearest integer.
+// scale multiplies a parameter, rounding to the nearest integer. After the
+// first rounds, which bring it near, it goes half of the way: what is left is
+// mostly chance.
 func (f *fitter) scale(name string, by float64) {
+	if f.damped {
+		by = 1 + (by-1)/2
+	}
 	v, _ := f.p.Get(name)
 	f.p = f.p.With(name, max(1, int64(float64(float64(v)*by)+0.5)))
 }
