@@ -85,3 +85,33 @@ func BenchmarkValidator(b *testing.B) {
 		b.Fatal(v.Err())
 	}
 }
+
+// What text cannot say, or only at length.
+func TestValidatorBounds(t *testing.T) {
+	var v Validator
+	begin := func() {
+		if err := v.Begin(Header{NrCPUs: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range []Kind{0, nrKinds, 255} {
+		begin()
+		if v.Event(Event{Kind: k}); v.Err() == nil || !strings.Contains(v.Err().Error(), "unknown kind") {
+			t.Errorf("kind %d: %v", k, v.Err())
+		}
+	}
+	begin()
+	for i := range maxNesting {
+		v.Event(Event{Kind: IRQEnter})
+		if v.Err() != nil {
+			t.Fatalf("interrupt %d: %v", i, v.Err())
+		}
+	}
+	if v.Event(Event{Kind: IRQEnter}); v.Err() == nil || !strings.Contains(v.Err().Error(), "64 interrupts are open") {
+		t.Errorf("endless nesting: %v", v.Err())
+	}
+	first := v.Err()
+	if v.Event(Event{Kind: 99}); v.Err() != first || v.End(0) != first || v.Events() != maxNesting+2 {
+		t.Errorf("%v after %d events: the first error must stay", v.Err(), v.Events())
+	}
+}
