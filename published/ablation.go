@@ -23,7 +23,7 @@ type ablation struct {
 }
 
 // ablationSeeds is the number of runs of an ablation that does not say.
-const ablationSeeds = 4
+const ablationSeeds = 3
 
 // ablations are the departures that hardware.md 3.5 and the design document
 // ask for. With a forced q the wake rate is not fitted again: the row shows

@@ -52,6 +52,9 @@ type noise struct {
 	gap  int64
 	cpus []int32
 	upTo []float64
+	// busy and busyTo are the same for the CPUs of busy cores in a quiet time.
+	busy   []int32
+	busyTo []float64
 }
 
 // setupNoise gives each CPU its rate and each daemon its task.
@@ -153,19 +156,59 @@ func (k *kworker) Next(int64) workload.Op {
 	return workload.Op{Kind: workload.Sleep, NS: workload.Forever}
 }
 
-// noiseArrives brings one interrupt, or one wakeup of a CPU's kthread.
-func (s *Sim) noiseArrives() {
+// aimed marks an arrival whose CPU was drawn together with its time.
+const aimed = 1
+
+// nextNoise draws the next arrival. In a quiet time only the cores that are busy
+// now are drawn for; since waiting times have no memory, the others may be taken
+// up again at its end as if nothing had been left out.
+func (s *Sim) nextNoise() {
 	n := &s.noise
-	s.q.push(s.now+n.arrive.ExpNS(n.gap), evIRQ, 0, 0, 0)
-	at, _ := slices.BinarySearch(n.upTo, float64(n.place.Float64()*n.upTo[len(n.upTo)-1]))
-	c := int(n.cpus[min(at, len(n.cpus)-1)])
-	kthread := float64(n.pick.Float64()*(n.Interrupts+n.Kthreads)) >= n.Interrupts
-	if s.st.IdleCore.Has(c) {
-		// Nobody notices an interrupt on an idle core, not even history.
-		t := s.now - s.begin
-		if !kthread || (t >= n.QuietFrom && t < n.QuietTo) {
-			return
+	t := s.now - s.begin
+	if t < n.QuietFrom || t >= n.QuietTo {
+		s.q.push(s.now+n.arrive.ExpNS(n.gap), evIRQ, 0, 0, 0)
+		return
+	}
+	end := s.begin + n.QuietTo
+	n.busy, n.busyTo = n.busy[:0], n.busyTo[:0]
+	total, before := 0.0, 0.0
+	for i, c := range n.cpus {
+		rate := n.upTo[i] - before
+		before = n.upTo[i]
+		if !s.st.IdleCore.Has(int(c)) {
+			total += rate
+			n.busy, n.busyTo = append(n.busy, c), append(n.busyTo, total)
 		}
+	}
+	at := end
+	if total > 0 {
+		bound := float64(total * (n.Interrupts + n.Kthreads))
+		at = s.now + n.arrive.ExpNS(max(1, int64(1e9/bound)))
+	}
+	if at >= end {
+		s.q.push(end+n.arrive.ExpNS(n.gap), evIRQ, 0, 0, 0)
+		return
+	}
+	s.q.push(at, evIRQ, n.draw(n.busy, n.busyTo), aimed, 0)
+}
+
+// draw picks one of cpus in proportion to its rate; upTo holds the sums of the
+// rates.
+func (n *noise) draw(cpus []int32, upTo []float64) int32 {
+	i, _ := slices.BinarySearch(upTo, float64(n.place.Float64()*upTo[len(upTo)-1]))
+	return cpus[min(i, len(cpus)-1)]
+}
+
+// noiseArrives brings one interrupt, or one wakeup of a CPU's kthread.
+func (s *Sim) noiseArrives(c int, drawn bool) {
+	n := &s.noise
+	if !drawn {
+		c = int(n.draw(n.cpus, n.upTo))
+	}
+	s.nextNoise()
+	kthread := float64(n.pick.Float64()*(n.Interrupts+n.Kthreads)) >= n.Interrupts
+	if !kthread && s.st.IdleCore.Has(c) {
+		return // nobody notices an interrupt on an idle core, not even history
 	}
 	s.count.Noise++
 	length := n.burst.ExpNS(n.BurstNS)

@@ -247,7 +247,7 @@ func (s *Sim) dispatch(e *event) {
 	case evCore:
 		s.coreTimer(c, e.gen)
 	case evIRQ:
-		s.noiseArrives()
+		s.noiseArrives(c, e.b == aimed)
 	case evIRQEnd:
 		s.irqEnd(c)
 	case evIPI:

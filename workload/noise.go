@@ -27,9 +27,9 @@ type Noise struct {
 	// BurstNS is the mean length of one burst, exponential.
 	BurstNS int64
 	// QuietFrom and QuietTo bound a time after the workload's start in which
-	// noise on wholly idle cores is left out. A workload sets them where
-	// nothing is placed for a long time: only the last noise before the next
-	// placement leaves a trace.
+	// noise reaches only cores that are busy at the arrival before. A workload
+	// sets them where nothing is placed for a long time: of the noise on idle
+	// cores only the last before the next placement leaves a trace.
 	QuietFrom, QuietTo int64
 }
 
