@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"testing"
 
+	"sibyl/decision"
 	"sibyl/domain"
 	"sibyl/machine"
+	"sibyl/placement"
 	"sibyl/policy"
 	"sibyl/workload"
 )
@@ -212,15 +214,35 @@ func TestModeConservation(t *testing.T) {
 	}
 }
 
-// TestPreviousCPUOnSecondThread: on Vera with the series every wakeup goes to
-// PE0 although each task's previous CPU is PE1 of an idle core.
-func TestPreviousCPUOnSecondThread(t *testing.T) {
-	c := gemm(t, "v7.3+smt-asym-packing=on", 1, "noise=off")
-	c.ForceOther = -1
-	r := run(t, c)
-	got, _ := threads(c.Machine, r)
-	if got[0] != 88 {
-		t.Errorf("threads by PE %v, want all on PE0", got)
+// TestWakeupsGoToFirstThreads: with the series every wakeup of a GEMM thread
+// whose chosen core is wholly idle ends on the core's first thread, wherever the
+// thread was before.
+func TestWakeupsGoToFirstThreads(t *testing.T) {
+	c := gemm(t, "v7.3+smt-asym-packing=on", 1)
+	c.Workload.Name = "nvpl-sgemm" // wakes often
+	h, err := domain.Build(c.Machine, c.Policy.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	c.Explain = func(_, now int64, task string) bool { return now > 0 && task[0] == 'n' }
+	c.Decision = func(d decision.Decision, task string, _ int64) {
+		if d.Request.Flags&placement.TTWU == 0 {
+			return
+		}
+		for s := range h.Siblings[d.Result].All() {
+			if d.Before.CPUs[s].NrRunning != 0 || d.Before.CPUs[s].TTWUPending {
+				return
+			}
+		}
+		seen++
+		if c.Machine.CPUs[d.Result].Thread != 0 {
+			t.Errorf("%s went from CPU %d to %d, a second thread of an idle core", task, d.Request.Prev, d.Result)
+		}
+	}
+	run(t, c)
+	if seen < 1000 {
+		t.Errorf("%d wakeups to idle cores seen", seen)
 	}
 }
 
