@@ -15,8 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"sibyl/fitted"
 )
 
 //go:embed builtin/*.yaml
@@ -39,7 +37,8 @@ func Builtins() []string {
 // Live is the name under which Load reads the machine that it runs on.
 const Live = "live"
 
-// Load returns the machine of that name: a built-in one (Builtins), Live, or a
+// Load returns the machine of that name, without the parameters that were fitted
+// for its model (ApplyFitted): a built-in one (Builtins), Live, or a
 // path of
 //
 //   - a directory that holds a sysfs tree (devices/system/cpu) at its root, in
@@ -57,7 +56,6 @@ func Load(name string) (*Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("load machine %s: %w", name, err)
 		}
-		m.ApplyFitted(fitted.Default())
 		return m, nil
 	}
 	m, err := load(name)

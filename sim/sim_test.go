@@ -11,6 +11,7 @@ import (
 
 	"sibyl/decision"
 	"sibyl/domain"
+	"sibyl/fitted"
 	"sibyl/machine"
 	"sibyl/placement"
 	"sibyl/policy"
@@ -23,6 +24,7 @@ func load(t testing.TB, name string) *machine.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.ApplyFitted(fitted.Default())
 	return m
 }
 

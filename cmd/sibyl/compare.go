@@ -52,7 +52,7 @@ comparison is paired; a verdict needs the whole 95 % interval beyond
 				if _, twice := variants[p]; twice {
 					return usagef("policy %q is given twice", p)
 				}
-				if variants[p], err = f.variant(p); err != nil {
+				if variants[p], err = f.variant(env, p); err != nil {
 					return err
 				}
 			}

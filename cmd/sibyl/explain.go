@@ -43,7 +43,7 @@ the rules are applied to them again, and a difference is an error.`,
 			if len(args) == 1 {
 				return env.explainFile(args[0])
 			}
-			v, err := f.variant(pol)
+			v, err := f.variant(env, pol)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sibyl/domain"
+	"sibyl/fitted"
 	"sibyl/machine"
 	"sibyl/policy"
 	"sibyl/sim"
@@ -52,7 +53,7 @@ type variant struct {
 }
 
 // variant builds the configuration that text names.
-func (f *runFlags) variant(text string) (variant, error) {
+func (f *runFlags) variant(env Env, text string) (variant, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
 		return variant{}, usagef("empty policy: want one such as v7.3")
@@ -77,10 +78,11 @@ func (f *runFlags) variant(text string) (variant, error) {
 			w.Set = append(w.Set, kv)
 		}
 	}
-	m, err := machine.Load(f.machine)
+	m, err := env.loadMachine(f.machine)
 	if err != nil {
-		return variant{}, usage(err)
+		return variant{}, err
 	}
+	m.ApplyFitted(fitted.Default())
 	for _, ch := range changes {
 		if m, err = machine.Set(m, ch); err != nil {
 			return variant{}, usage(err)

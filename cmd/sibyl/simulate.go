@@ -34,7 +34,7 @@ placement decisions with the rules that led to them.`,
   sibyl simulate --workload hogs --set threads=64 --duration 2s --trace run.pftrace`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			v, err := f.variant(pol)
+			v, err := f.variant(env, pol)
 			if err != nil {
 				return err
 			}
