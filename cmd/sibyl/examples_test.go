@@ -77,7 +77,7 @@ func TestExamplesAreValid(t *testing.T) {
 }
 
 // So can the command lines in the documents: indented or fenced lines that
-// begin with sibyl.
+// begin with sibyl, after "$ " where they are shown with their output.
 func TestDocumentsAreValid(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -92,11 +92,14 @@ func TestDocumentsAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fenced := false
+		fenced, console := false, false
 		for line := range strings.Lines(strings.ReplaceAll(string(data), "\\\n", "")) {
 			if strings.HasPrefix(line, "```") {
-				fenced = !fenced
+				fenced, console = !fenced, strings.HasPrefix(line, "```console")
 				continue
+			}
+			if console && !strings.HasPrefix(line, "$ ") {
+				continue // output
 			}
 			cmd := strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 			cmd, _, _ = strings.Cut(cmd, " #")
