@@ -96,3 +96,39 @@ func (b *Balancer) FinishDomains(cpu int, jiffies int64) {
 func (b *Balancer) busy(d *domain.Domain, busy bool) bool {
 	return busy && !b.s.IdlePolicy.Has(d.CPU)
 }
+
+// IdleCoreWalk does the periodic walk of CPU c in one step where nothing can come
+// of it: c's core is wholly idle, its SMT domain is due and no wider one is. The
+// idle balancer meets this on most CPUs at most ticks. It returns false, having
+// done nothing, if the ordinary walk is needed; the state afterwards is the same
+// as after the ordinary walk with CPUIdle.
+func (b *Balancer) IdleCoreWalk(c int, jiffies int64) bool {
+	s := b.s
+	d := s.H.Base[c]
+	if d == nil || d.Parent == nil || d.Shared >= 0 || !is(d, domain.ShareCPUCapacity) || !s.IdleCore.Has(c) || !s.H.Active.Has(c) {
+		return false
+	}
+	st := &s.Domains[d.ID]
+	if jiffies < st.LastBalance+b.Interval(d, false) {
+		return false
+	}
+	next := int64(math.MaxInt64)
+	top := d
+	for up := d.Parent; up != nil; up = up.Parent {
+		at := s.Domains[up.ID].LastBalance + b.Interval(up, false)
+		if jiffies >= at {
+			return false
+		}
+		next, top = min(next, at), up
+	}
+	b.UpdateGroupCapacity(d, c, jiffies)
+	s.Groups[d.Parent.Groups[0].ID].Imbalance = false
+	st.NrBalanceFailed = 0
+	if st.BalanceInterval < d.MaxInterval {
+		st.BalanceInterval *= 2
+	}
+	st.LastBalance = jiffies
+	b.walk = walk{next: min(next, jiffies+b.Interval(d, false)), top: top}
+	b.FinishDomains(c, jiffies)
+	return true
+}

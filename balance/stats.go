@@ -104,11 +104,8 @@ func (b *Balancer) sumGroup(st *groupStats, g *domain.Group, local, averages boo
 	d := e.d
 	gc := &s.Groups[g.ID]
 	*st = groupStats{capacity: gc.Capacity, weight: int64(g.Weight)}
-	for i, w := range g.Span {
-		w &= e.cpus[i]
-		if w == 0 {
-			continue
-		}
+	for _, i := range g.Words {
+		w := g.Span[i] & e.cpus[i]
 		idle := w & s.Idle[i]
 		st.idle += int64(bits.OnesCount64(idle))
 		for w &^= idle; w != 0; w &= w - 1 {
@@ -163,11 +160,14 @@ func (b *Balancer) sumAverages(st *groupStats, g *domain.Group) {
 		return
 	}
 	st.summed = true
-	for c := g.Span.NextAnd(b.env.cpus, 0); c >= 0; c = g.Span.NextAnd(b.env.cpus, c+1) {
-		q := &b.s.CPUs[c]
-		st.load += q.Avg.LoadAvg
-		st.runnable += q.Avg.RunnableAvg
-		st.util += b.cpuUtil(c)
+	for _, i := range g.Words {
+		for w := g.Span[i] & b.env.cpus[i]; w != 0; w &= w - 1 {
+			c := lowest(i, w)
+			q := &b.s.CPUs[c]
+			st.load += q.Avg.LoadAvg
+			st.runnable += q.Avg.RunnableAvg
+			st.util += b.cpuUtil(c)
+		}
 	}
 }
 

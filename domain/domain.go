@@ -105,6 +105,7 @@ type Group struct {
 	// Hierarchy.Groups holds one of them.
 	ID          int
 	Span        cpumask.Mask
+	Words       []int // the words of Span that are not empty, for quick walks
 	Weight      int
 	Cores       int          // distinct SMT cores
 	Flags       Flags        // of the child domain; 0 at the base

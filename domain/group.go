@@ -60,6 +60,11 @@ func (b *builder) describe(d *Domain) {
 	for _, g := range d.Groups {
 		if g.Weight == 0 {
 			g.Weight = g.Span.Count()
+			for i, w := range g.Span {
+				if w != 0 {
+					g.Words = append(g.Words, i)
+				}
+			}
 			g.AsymPreferCPU = -1
 			b.stamp++
 			for c := range g.Span.All() {

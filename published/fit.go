@@ -250,7 +250,7 @@ func (f *fitter) miss(got map[string][]values) float64 {
 // enough.
 func (f *fitter) thunderx2() error {
 	for range 2 {
-		got, err := f.run(map[string]int{"tx2-a-base": 2, "tx2-b-base": 2, "tx2-c-base": 2})
+		got, err := f.run(map[string]int{"tx2-a-base": 1, "tx2-b-base": 1, "tx2-c-base": 1})
 		if err != nil {
 			return err
 		}

@@ -124,6 +124,10 @@ func (s *Sim) newlyIdle(c int) bool {
 // over. It returns the time that it took.
 func (s *Sim) rebalance(c int, idle balance.Idle) int64 {
 	jiffies := s.jiffies()
+	if idle == balance.CPUIdle && !s.noShortcut && s.bal.IdleCoreWalk(c, jiffies) {
+		s.count.Passes++
+		return s.passCost(s.h.Base[c])
+	}
 	var spent int64
 	s.bal.BeginDomains(c)
 	for d := s.h.Base[c]; d != nil; d = d.Parent {

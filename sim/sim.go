@@ -8,7 +8,6 @@ import (
 
 	"sibyl/balance"
 	"sibyl/coremode"
-	"sibyl/cpumask"
 	"sibyl/domain"
 	"sibyl/internal/rng"
 	"sibyl/pelt"
@@ -53,7 +52,8 @@ type Sim struct {
 	newidle *rng.Stream
 	force   *rng.Stream
 	path    placement.Path
-	scratch cpumask.Mask
+	// noShortcut walks every domain of idle cores; a test compares.
+	noShortcut bool
 	// settleList holds CPUs that must reschedule once the present event is
 	// handled.
 	settleList []int32
@@ -142,7 +142,6 @@ func newSim(cfg Config) (*Sim, error) {
 	s.mode, s.modal = coremode.NewParams(cfg.Machine.CoreMode)
 	s.newidle = s.stream("newidle")
 	s.force = s.stream("force")
-	s.scratch = cpumask.New(h.NrCPUs)
 	s.count.OtherShare = -1
 	// The clock starts at one tick, since an idle stamp of 0 means never.
 	s.now = s.st.TickNS

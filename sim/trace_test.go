@@ -86,3 +86,29 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d MiB live after a run on 352 CPUs, want at most 64", after.HeapAlloc>>20)
 	}
 }
+
+// TestIdleCoreShortcut: the idle balancer's short walk of idle cores leaves the
+// same run as the whole one, in all bytes.
+func TestIdleCoreShortcut(t *testing.T) {
+	for _, pol := range []string{"v7.3", "v7.3+smt-asym-packing=on", "v7.1"} {
+		for _, w := range []string{"openblas-sgemm", "nvpl-sgemm"} {
+			c := gemm(t, pol, 5)
+			c.Workload.Name = w
+			var out [2]string
+			for i, whole := range []bool{false, true} {
+				s, err := newSim(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.noShortcut = whole
+				if err := s.loop(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				out[i] = string(marshal(t, s.result()))
+			}
+			if out[0] != out[1] {
+				t.Errorf("%s under %s:\n%s\n%s", w, pol, out[0], out[1])
+			}
+		}
+	}
+}
