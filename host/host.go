@@ -18,6 +18,22 @@ import (
 // Live returns the file system of the running machine, for Read.
 func Live() fs.FS { return os.DirFS("/") }
 
+// Elsewhere returns the System of a machine whose kernel is not at hand: all of
+// it is unknown, and nothing is listed as unread, since nothing was tried.
+func Elsewhere() *System {
+	s := Read(nothing{})
+	s.Elsewhere, s.Unread = true, []Unread{}
+	return s
+}
+
+// nothing is a file system without files.
+type nothing struct{}
+
+// Open finds no file.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
 // Tri is an answer that may be missing.
 type Tri string
 
@@ -35,8 +51,10 @@ func tri(b bool) Tri {
 	return No
 }
 
-// System is what was read. The zero value knows nothing.
+// System is what was read. Make one by Read or Elsewhere.
 type System struct {
+	// Elsewhere tells that only a description of the machine is at hand.
+	Elsewhere bool `json:"elsewhere"`
 	// Release is the kernel's release as uname -r gives it; empty if unknown.
 	Release string `json:"release"`
 	// Version is parsed from Release.
@@ -52,10 +70,13 @@ type System struct {
 	// Isolated holds the command line's options that take CPUs away from the
 	// scheduler or its balancing (isolcpus=, nohz_full=, nosmt, maxcpus=).
 	Isolated []string `json:"isolated"`
-	SchedExt SchedExt `json:"sched_ext"`
-	BTF      BTF      `json:"btf"`
-	Domains  Domains  `json:"domains"`
-	IRQ      IRQ      `json:"irq"`
+	// EnergyAware tells whether the kernel may place wakeups by an energy model
+	// (/proc/sys/kernel/sched_energy_aware); No also where it cannot.
+	EnergyAware Tri      `json:"energy_aware"`
+	SchedExt    SchedExt `json:"sched_ext"`
+	BTF         BTF      `json:"btf"`
+	Domains     Domains  `json:"domains"`
+	IRQ         IRQ      `json:"irq"`
 	// Guest tells whether the machine is virtual, where that can be seen
 	// (x86): then CPUs and siblings are those that the hypervisor shows.
 	Guest  Tri    `json:"guest"`
@@ -107,11 +128,11 @@ type Domains struct {
 // IRQ says where interrupts and unbound kernel work may go.
 type IRQ struct {
 	// Default is the affinity of new interrupts, Workqueues that of unbound
-	// kernel work, as masks of CPU numbers; nil if unknown.
+	// kernel work, as CPU numbers; empty if unknown.
 	Default    []int `json:"default"`
 	Workqueues []int `json:"workqueues"`
 	// Effective[c] is the number of interrupts that are delivered to CPU c
-	// now; nil if unknown.
+	// now; empty if unknown.
 	Effective []int `json:"effective"`
 }
 

@@ -18,7 +18,7 @@ type Mechanism struct {
 	Why string `json:"why"`
 	// ByVersion marks an answer that rests on the version number alone: a
 	// distribution may have taken the change to an older version, which
-	// cannot be seen.
+	// cannot be seen from here.
 	ByVersion bool `json:"by_version"`
 }
 
@@ -28,26 +28,48 @@ func Mechanisms(s *System) []Mechanism {
 	return []Mechanism{smtSiblings(s), asymCapacity(s), nohzILB(s), syncWakeup(s), measuring(s)}
 }
 
+// Answer says in a word or two whether the mechanism is there and acts.
+func (m *Mechanism) Answer() string {
+	switch {
+	case m.Key == "measure" && m.On == No:
+		return "no right"
+	case m.Key == "measure" && m.On == Unknown:
+		return string(Unknown)
+	case m.Has == Yes && m.On == No:
+		return "yes, but off"
+	case m.Has == Yes && m.On == Unknown:
+		return "yes, perhaps off"
+	default:
+		return string(m.Has)
+	}
+}
+
+// fact is the mechanism as evidence of a finding.
+func (m *Mechanism) fact() string { return m.Title + ": " + m.Answer() }
+
 // byVersion answers by the first version that has a change.
-func byVersion(m Mechanism, v Version, major, minor int, what string) Mechanism {
-	if !v.Known() {
+func byVersion(m Mechanism, s *System, major, minor int, what string) Mechanism {
+	v := s.Version
+	switch {
+	case s.Elsewhere:
 		m.Has, m.On = Unknown, Unknown
-		m.Why = fmt.Sprintf("%s; this kernel's version is unknown", what)
+		m.Why = what + "; not this machine"
+		return m
+	case !v.Known():
+		m.Has, m.On = Unknown, Unknown
+		m.Why = what + "; this kernel's version is unknown"
 		return m
 	}
 	m.Has = tri(v.AtLeast(major, minor))
 	m.On = m.Has
 	m.ByVersion = true
 	m.Why = fmt.Sprintf("%s; this is %s", what, v)
-	if m.Has == No {
-		m.Why += "; by version: a backport cannot be seen"
-	}
 	return m
 }
 
 func smtSiblings(s *System) Mechanism {
-	m := byVersion(Mechanism{Key: "smt-siblings", Title: "preferred SMT siblings"}, s.Version, 7, 4,
-		"merged for the version after 7.3, with the boot option sched_smt_asym_packing=on")
+	m := byVersion(Mechanism{Key: "smt-siblings", Title: "preferred SMT siblings"}, s, 7, 4,
+		"merged for the version after 7.3, where sched_smt_asym_packing=on at boot turns it on")
 	if s.BTF.IdleSMTCPU == Yes {
 		m.Has, m.ByVersion, m.Why = Yes, false, "BTF names select_idle_smt_cpu"
 	}
@@ -72,7 +94,7 @@ func smtSiblings(s *System) Mechanism {
 }
 
 func asymCapacity(s *System) Mechanism {
-	m := byVersion(Mechanism{Key: "asym-capacity", Title: "SMT-aware asymmetric capacity"}, s.Version, 7, 2, "since 7.2")
+	m := byVersion(Mechanism{Key: "asym-capacity", Title: "SMT-aware asymmetric capacity"}, s, 7, 2, "since 7.2")
 	switch s.BTF.BalanceShared {
 	case Yes:
 		m.Has, m.On, m.ByVersion, m.Why = Yes, Yes, false, "BTF names sd_balance_shared"
@@ -82,15 +104,19 @@ func asymCapacity(s *System) Mechanism {
 	if m.Has == Yes && s.Domains.Asymmetric == No {
 		m.On, m.Why = No, m.Why+"; no domain has SD_ASYM_CPUCAPACITY"
 	}
+	// One rule of it went to a stable series (mechanisms 0.3, row 14).
+	if v := s.Version; m.Has == No && v.Major == 6 && v.Minor == 12 && v.Patch >= 117 {
+		m.Why += fmt.Sprintf("; by its version, 6.12.%d, it has one rule of it (since 6.12.117): balancing pulls a misfit task only to an idle core", v.Patch)
+	}
 	return m
 }
 
 func nohzILB(s *System) Mechanism {
-	return byVersion(Mechanism{Key: "nohz-ilb", Title: "NOHZ balancing from a fully idle core"}, s.Version, 7, 3, "since 7.3")
+	return byVersion(Mechanism{Key: "nohz-ilb", Title: "NOHZ balancing from a fully idle core"}, s, 7, 3, "since 7.3")
 }
 
-func syncWakeup(*System) Mechanism {
-	return Mechanism{Key: "sync-wakeup", Title: "reciprocal synchronous wakeups", Has: No, On: No, ByVersion: true,
+func syncWakeup(s *System) Mechanism {
+	return Mechanism{Key: "sync-wakeup", Title: "reciprocal synchronous wakeups", Has: No, On: No, ByVersion: !s.Elsewhere,
 		Why: "posted for review only: no released kernel has it"}
 }
 
@@ -103,6 +129,9 @@ func measuring(s *System) Mechanism {
 		m.Why = "tracing needs root or CAP_PERFMON"
 	default:
 		m.Why = "the rights of this process are unknown"
+	}
+	if s.Elsewhere {
+		m.Why = "not this machine"
 	}
 	if s.Version.Known() {
 		m.Has = Yes

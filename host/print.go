@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"sibyl/cpumask"
 )
 
 // width is how wide the text may be.
@@ -27,8 +29,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	var p page
 	r.head(&p)
 	p.title("What this kernel has")
+	backports := false
 	for _, m := range r.Mechanisms {
-		p.wrap(fmt.Sprintf("  %-38s %-8s ", m.Title, answer(m)), strings.Repeat(" ", 6), m.Why)
+		star := ""
+		if m.ByVersion && m.Has == No {
+			star, backports = " *", true
+		}
+		fmt.Fprintf(&p, "  %-38s %s%s\n", m.Title, m.Answer(), star)
+		p.wrap(strings.Repeat(" ", 6), strings.Repeat(" ", 6), m.Why)
+	}
+	if backports {
+		p.wrap("  * ", "    ", "by version; a backport cannot be seen from here")
 	}
 	p.title("Findings")
 	for _, f := range r.Findings {
@@ -37,6 +48,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if len(r.Remedies) > 0 {
 		p.title("Remedies, the least invasive first")
+	} else {
+		p.title("Remedies")
+		p.wrap("  ", "  ", r.noRemedy())
 	}
 	for i, m := range r.Remedies {
 		p.wrap(fmt.Sprintf("%3d. ", i+1), "     ", m.Text)
@@ -65,18 +79,23 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// answer says in a word whether a mechanism is there and acts.
-func answer(m Mechanism) string {
-	switch {
-	case m.Key == "measure" && m.On == No:
-		return "no right"
-	case m.Has == Yes && m.On == No:
-		return "yes, off"
-	case m.Has == Yes && m.On == Unknown:
-		return "yes, ?"
-	default:
-		return string(m.Has)
+// noRemedy says why there is none.
+func (r *Report) noRemedy() string {
+	worst := OK
+	for _, f := range r.Findings {
+		if f.Level == Problem || f.Level == Missing && worst != Problem {
+			worst = f.Level
+		}
 	}
+	switch {
+	case worst == Problem:
+		return "None is known for what was found."
+	case r.System.Elsewhere:
+		return "They depend on the kernel: run sibyl doctor on the machine itself, or with --root on a copy of its /sys and /proc."
+	case worst == Missing:
+		return "None is known to be needed; what is unknown above may hide a need."
+	}
+	return "None is needed."
 }
 
 func (r *Report) head(p *page) {
@@ -84,13 +103,30 @@ func (r *Report) head(p *page) {
 	line := func(key, format string, args ...any) {
 		p.wrap(fmt.Sprintf("%-10s", key), strings.Repeat(" ", 10), fmt.Sprintf(format, args...))
 	}
-	line("machine", "%s: %s, %s, up to %s a core, %s", clip(m.Name), count(m.CPUs, "CPU"), count(m.Cores, "core"), count(m.ThreadsPerCore, "thread"), count(m.Nodes, "node"))
-	if m.MinCapacity == m.MaxCapacity {
-		line("capacity", "%d (%s)", m.MaxCapacity, strings.Join(m.CapacitySources, ", "))
-	} else {
-		line("capacity", "%d to %d (%s)", m.MinCapacity, m.MaxCapacity, strings.Join(m.CapacitySources, ", "))
+	threads := count(m.ThreadsPerCore, "thread")
+	if m.MinThreadsPerCore < m.ThreadsPerCore {
+		threads = fmt.Sprintf("%d to %s", m.MinThreadsPerCore, threads)
 	}
-	line("priority", "from %s", strings.Join(m.PrioritySources, ", "))
+	line("machine", "%s: %s, %s, %s a core, %s", clip(m.Name), count(m.CPUs, "CPU"), count(m.Cores, "core"), threads, count(m.Nodes, "node"))
+	line("capacity", "%s (%s)", span(m.MinCapacity, m.MaxCapacity), strings.Join(m.CapacitySources, ", "))
+	line("priority", "%s (%s)", span(m.MinPriority, m.MaxPriority), strings.Join(m.PrioritySources, ", "))
+	for i, k := range m.Kinds {
+		if len(m.Kinds) < 2 {
+			break
+		}
+		key, name := "kinds", "CPUs "
+		if i > 0 {
+			key = ""
+		}
+		if k.Type != "" {
+			name = clip(k.Type) + ": CPUs "
+		}
+		line(key, "%s%s, capacity %s, priority %s", name, cpumask.FormatList(k.CPUs), span(k.MinCapacity, k.MaxCapacity), span(k.MinPriority, k.MaxPriority))
+	}
+	if s.Elsewhere {
+		line("kernel", "unknown: not this machine")
+		return
+	}
 	line("kernel", "%s", orUnknown(s.Release))
 	line("SMT", "active: %s, control: %s", s.SMT.Active, orUnknown(s.SMT.Control))
 	ext := string(s.SchedExt.Present)
@@ -108,7 +144,15 @@ func (r *Report) head(p *page) {
 	if len(options) > 0 {
 		line("booted", "with %s", strings.Join(options, " "))
 	}
-	line("rights", "record events: %s; load BPF (record --decisions, run): %s", s.Rights.CanTrace(), s.Rights.CanLoad())
+	line("rights", "trace: %s; load BPF programs: %s", s.Rights.CanTrace(), s.Rights.CanLoad())
+}
+
+// span formats a range of numbers.
+func span(lo, hi int) string {
+	if lo == hi {
+		return fmt.Sprint(hi)
+	}
+	return fmt.Sprintf("%d to %d", lo, hi)
 }
 
 func count(n int, what string) string {

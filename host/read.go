@@ -43,6 +43,7 @@ func Read(root fs.FS) *System {
 	r.smt()
 	r.core()
 	r.cmdline()
+	r.energy()
 	r.schedExt()
 	r.btf()
 	r.domains()
@@ -173,6 +174,22 @@ func (r *reader) cmdline() {
 	}
 }
 
+// energy reads the switch of energy-aware placement, which reads as nothing
+// where the machine cannot have it (SMT, equal capacities).
+func (r *reader) energy() {
+	const file = "proc/sys/kernel/sched_energy_aware"
+	text, err := r.text(file)
+	switch {
+	case err == nil:
+		r.s.EnergyAware = tri(text == "1")
+	case errors.Is(err, fs.ErrNotExist):
+		r.s.EnergyAware = r.absent("proc/sys/kernel") // not built in
+	default:
+		r.s.EnergyAware = Unknown
+		r.unread("whether energy-aware placement is on", err, "")
+	}
+}
+
 func (r *reader) schedExt() {
 	const dir = "sys/kernel/sched_ext"
 	s := &r.s.SchedExt
@@ -273,6 +290,7 @@ func parseMask(s string) ([]int, error) {
 
 func (r *reader) irqs() {
 	q := &r.s.IRQ
+	*q = IRQ{[]int{}, []int{}, []int{}}
 	for _, f := range []struct {
 		what, name string
 		to         *[]int
@@ -281,12 +299,15 @@ func (r *reader) irqs() {
 		{"CPUs of unbound kernel work", "sys/devices/virtual/workqueue/cpumask", &q.Workqueues},
 	} {
 		text, err := r.text(f.name)
+		var cpus []int
 		if err == nil {
-			*f.to, err = parseMask(text)
+			cpus, err = parseMask(text)
 		}
 		if err != nil {
 			r.unread(f.what, err, "")
+			continue
 		}
+		*f.to = append(*f.to, cpus...)
 	}
 	entries, err := fs.ReadDir(r.root, "proc/irq")
 	if err != nil {

@@ -54,7 +54,7 @@ func (d *doctor) cpuList(idle []string) {
 	if idle = without(idle, "nohz-ilb"); len(idle) > 0 && len(d.Machine.UsableThreads) > 0 {
 		d.remedy(Remedy{
 			Key: "cpu-list", For: idle, Needs: "nothing",
-			Text:     "Run the program on one thread of each core. It then never shares a core with itself, and it sits where most interrupts go, so that they do not wake the other thread.",
+			Text:     "Run the program on one thread of each core, so that it never shares a core with itself.",
 			Cost:     "No more than one task a core; other programs may still use the other threads.",
 			Commands: []string{"taskset -c " + strided(d.Machine.UsableThreads, false) + " COMMAND"},
 		})
@@ -90,19 +90,40 @@ func (d *doctor) irqAffinity() {
 }
 
 func (d *doctor) smtOff(idle []string) {
-	switch d.s.SMT.Control {
-	case "notsupported", "notimplemented", "off", "forceoff":
-		return
-	}
 	if len(idle) == 0 || !d.smtOn() {
 		return
 	}
-	d.remedy(Remedy{
+	r := Remedy{
 		Key: "smt-off", For: idle, Needs: "root",
 		Text:     "Switch SMT off. Where a benchmark is to show single-thread speed, this is what vendors do.",
 		Cost:     "Each core keeps one CPU; what several threads of a core do together is lost. echo on brings them back.",
 		Commands: []string{"echo off >/sys/devices/system/cpu/smt/control"},
-	})
+	}
+	switch d.s.SMT.Control {
+	case "off", "forceoff":
+		return // done, whatever the description says
+	case "notsupported", "notimplemented":
+		r.Text = "Take the other threads of the cores offline, since this kernel has no switch for SMT."
+		r.Cost = "Each core keeps one CPU; what several threads of a core do together is lost. echo 1 brings them back."
+		r.Commands = []string{
+			`OTHERS="` + strings.Join(d.otherThreads(), " ") + `"`,
+			`for c in $OTHERS; do echo 0 >/sys/devices/system/cpu/cpu$c/online; done`,
+		}
+	}
+	d.remedy(r)
+}
+
+// otherThreads lists the online CPUs that are not the first of their core.
+func (d *doctor) otherThreads() []string {
+	var out []string
+	for _, k := range d.Machine.Kinds {
+		for _, c := range k.CPUs {
+			if _, first := slices.BinarySearch(d.Machine.FirstThreads, c); !first {
+				out = append(out, fmt.Sprint(c))
+			}
+		}
+	}
+	return out
 }
 
 func (d *doctor) bootOption() {
@@ -112,9 +133,9 @@ func (d *doctor) bootOption() {
 	}
 	d.remedy(Remedy{
 		Key: "boot-option", Needs: "reboot", For: d.siblingFindings(),
-		Text:     "Add sched_smt_asym_packing=on to the kernel's command line: idle choices then go to the preferred thread of a core.",
+		Text:     "Boot with sched_smt_asym_packing=on: idle choices then go to the preferred thread of a core.",
 		Cost:     "A reboot.",
-		Commands: []string{"# in the boot loader's configuration: sched_smt_asym_packing=on"},
+		Commands: []string{"# on the kernel's command line: sched_smt_asym_packing=on"},
 	})
 }
 
@@ -158,9 +179,9 @@ func (d *doctor) schedExt(idle []string) {
 	}
 	r := Remedy{
 		Key: "sched-ext", Needs: "root", For: idle,
-		Text:     "Let the policy sibyl place tasks through sched_ext, until it is stopped. It needs no reboot and no patch.",
+		Text:     "Let a sched_ext scheduler place tasks, one that fills idle cores first, until it is stopped: no reboot and no patch. This program does not bring one yet.",
 		Cost:     "It replaces the fair class for all normal tasks.",
-		Commands: []string{"sibyl run"},
+		Commands: []string{},
 	}
 	switch {
 	case d.s.SchedExt.Present == No:

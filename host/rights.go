@@ -28,7 +28,8 @@ type Rights struct {
 	// Lockdown is the active level of the kernel's lockdown (none, integrity,
 	// confidentiality); empty if unknown or not built in.
 	Lockdown string `json:"lockdown"`
-	// Allowed is the list of CPUs that this process may use; nil if unknown.
+	// Allowed is the list of CPUs that this process may use; empty if
+	// unknown.
 	Allowed []int `json:"allowed"`
 }
 
@@ -67,7 +68,7 @@ func (r *Rights) CanLoad() Tri {
 
 func (r *reader) rights() {
 	t := &r.s.Rights
-	*t = Rights{Root: Unknown, SysAdmin: Unknown, BPF: Unknown, Perfmon: Unknown, TraceFS: Unknown}
+	*t = Rights{Root: Unknown, SysAdmin: Unknown, BPF: Unknown, Perfmon: Unknown, TraceFS: Unknown, Allowed: []int{}}
 	if text, err := r.text("proc/self/status"); err != nil {
 		r.unread("rights of this process", err, "mount /proc")
 	} else {
@@ -127,6 +128,6 @@ func (r *reader) status(key, value string) {
 			r.unread("CPUs that this process may use", err, "")
 			return
 		}
-		t.Allowed = cpus
+		t.Allowed = append(t.Allowed, cpus...)
 	}
 }
