@@ -84,8 +84,10 @@ func TestSiblingImbalance(t *testing.T) {
 	} {
 		y := newSystem(t, smt2, policy.Rules{})
 		y.env.idle = tc.idle
-		y.sds = domainStats{local: &domain.Group{Cores: tc.cl}, busiest: &domain.Group{Cores: tc.cb},
-			localStats: groupStats{nr: tc.nl}, busiestStats: groupStats{nr: tc.nb}}
+		y.sds = domainStats{
+			local: &domain.Group{Cores: tc.cl}, busiest: &domain.Group{Cores: tc.cb},
+			localStats: groupStats{nr: tc.nl}, busiestStats: groupStats{nr: tc.nb},
+		}
 		if got := y.siblingImbalance(); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}

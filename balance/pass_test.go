@@ -22,32 +22,65 @@ func TestPassBookkeeping(t *testing.T) {
 		want     state.DomainState
 		wantFlag bool
 	}{
-		{"balanced: doubled", CPUIdle, func(y *system) {}, 2, 3, true,
-			state.DomainState{BalanceInterval: 4}, false},
-		{"balanced: not beyond the maximum", CPUIdle, func(y *system) {}, 4, 0, false,
-			state.DomainState{BalanceInterval: 4}, false},
-		{"balanced, newly idle: stays", NewlyIdle, func(y *system) {}, 2, 3, true,
-			state.DomainState{BalanceInterval: 2}, false},
-		{"nothing to take", CPUIdle, func(y *system) { y.put(0, 1, 1) }, 4, 3, true,
-			state.DomainState{BalanceInterval: 4}, false},
-		{"pulled: to the minimum", CPUIdle, func(y *system) { y.put(1, 2, 1) }, 4, 3, true,
-			state.DomainState{BalanceInterval: 2}, true},
-		{"pulled, newly idle", NewlyIdle, func(y *system) { y.put(1, 2, 1) }, 4, 3, true,
-			state.DomainState{BalanceInterval: 2}, true},
+		{
+			"balanced: doubled", CPUIdle, func(y *system) {}, 2, 3, true,
+			state.DomainState{BalanceInterval: 4},
+			false,
+		},
+		{
+			"balanced: not beyond the maximum", CPUIdle, func(y *system) {}, 4, 0, false,
+			state.DomainState{BalanceInterval: 4},
+			false,
+		},
+		{
+			"balanced, newly idle: stays", NewlyIdle, func(y *system) {}, 2, 3, true,
+			state.DomainState{BalanceInterval: 2},
+			false,
+		},
+		{
+			"nothing to take", CPUIdle, func(y *system) { y.put(0, 1, 1) }, 4, 3, true,
+			state.DomainState{BalanceInterval: 4},
+			false,
+		},
+		{
+			"pulled: to the minimum", CPUIdle, func(y *system) { y.put(1, 2, 1) }, 4, 3, true,
+			state.DomainState{BalanceInterval: 2},
+			true,
+		},
+		{
+			"pulled, newly idle", NewlyIdle, func(y *system) { y.put(1, 2, 1) }, 4, 3, true,
+			state.DomainState{BalanceInterval: 2},
+			true,
+		},
 		{"one pinned, but the imbalance is used up", CPUIdle, func(y *system) {
 			y.put(1, 3, 1)
 			y.SetAllowed(y.Tasks[1], mask(y, 1))
 		}, 4, 0, false, state.DomainState{BalanceInterval: 2}, false},
-		{"failed: counted, to the minimum", CPUIdle, stuck, 4, 2, true,
-			state.DomainState{BalanceInterval: 2, NrBalanceFailed: 3}, true},
-		{"failed, newly idle: not counted", NewlyIdle, stuck, 4, 2, true,
-			state.DomainState{BalanceInterval: 2, NrBalanceFailed: 2}, true},
-		{"all pinned: doubled beyond the maximum", CPUIdle, pinned, 256, 3, false,
-			state.DomainState{BalanceInterval: 512}, true},
-		{"all pinned: up to half a second", CPUIdle, pinned, 512, 3, false,
-			state.DomainState{BalanceInterval: 512}, true},
-		{"all pinned, newly idle", NewlyIdle, pinned, 2, 3, false,
-			state.DomainState{BalanceInterval: 2}, true},
+		{
+			"failed: counted, to the minimum", CPUIdle, stuck, 4, 2, true,
+			state.DomainState{BalanceInterval: 2, NrBalanceFailed: 3},
+			true,
+		},
+		{
+			"failed, newly idle: not counted", NewlyIdle, stuck, 4, 2, true,
+			state.DomainState{BalanceInterval: 2, NrBalanceFailed: 2},
+			true,
+		},
+		{
+			"all pinned: doubled beyond the maximum", CPUIdle, pinned, 256, 3, false,
+			state.DomainState{BalanceInterval: 512},
+			true,
+		},
+		{
+			"all pinned: up to half a second", CPUIdle, pinned, 512, 3, false,
+			state.DomainState{BalanceInterval: 512},
+			true,
+		},
+		{
+			"all pinned, newly idle", NewlyIdle, pinned, 2, 3, false,
+			state.DomainState{BalanceInterval: 2},
+			true,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			y := newSystem(t, smt2, policy.Rules{})

@@ -315,7 +315,7 @@ func (r *reader) irqs() {
 		return
 	}
 	var seen int
-	var last error = fs.ErrNotExist
+	last := fs.ErrNotExist
 	for _, e := range entries[:min(len(entries), maxIRQs)] {
 		if !e.IsDir() {
 			continue

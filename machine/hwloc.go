@@ -100,7 +100,7 @@ func (h *hwloc) parse() error {
 	root := false
 	for {
 		tok, err := h.dec.RawToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if len(stack) > 0 {
 				return fmt.Errorf("line %d: the file is truncated inside <%s>", h.line(), stack[len(stack)-1])
 			}

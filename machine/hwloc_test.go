@@ -65,10 +65,14 @@ func TestHwloc(t *testing.T) {
 		name, xml string
 		want      []string
 	}{
-		{"version 1", v1, []string{"cpus 0-3: 4, online 0-2: 3", "core: 2 0+2 1+3", "package: 2 0+2 1+3", "llc: 1 0+2 (unknown: 1,3)",
-			"node 0: cpus 0,2 distance [10 21]", "node 1: cpus 1,3 distance [21 10]", "llc bytes: 1048576"}},
-		{"version 2", v2, []string{"cpus 0-3: 4, online 0-2: 3", "core: 2 0-1 2 (unknown: 3)", "cluster: 1 2", "die: 1 0-2", "node 0: cpus 0-3 distance [10 17]",
-			"node 1: cpus  distance [17 10]", "node 1 holds CPUs of node 0: memory only", "kind core: cpus 0-1", "kind atom: cpus 2", "ITMT priorities unknown"}},
+		{"version 1", v1, []string{
+			"cpus 0-3: 4, online 0-2: 3", "core: 2 0+2 1+3", "package: 2 0+2 1+3", "llc: 1 0+2 (unknown: 1,3)",
+			"node 0: cpus 0,2 distance [10 21]", "node 1: cpus 1,3 distance [21 10]", "llc bytes: 1048576",
+		}},
+		{"version 2", v2, []string{
+			"cpus 0-3: 4, online 0-2: 3", "core: 2 0-1 2 (unknown: 3)", "cluster: 1 2", "die: 1 0-2", "node 0: cpus 0-3 distance [10 17]",
+			"node 1: cpus  distance [17 10]", "node 1 holds CPUs of node 0: memory only", "kind core: cpus 0-1", "kind atom: cpus 2", "ITMT priorities unknown",
+		}},
 		{"version 9", strings.Replace(v2, `version="2.0"`, `version="9.1"`, 1), []string{`hwloc XML version "9.1" is newer`}},
 	}
 	for _, tt := range tests {

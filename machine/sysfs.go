@@ -335,8 +335,17 @@ func archOfCPUInfo(info string) string {
 func archOfName(name string) string {
 	lower := strings.ToLower(name)
 	for _, k := range [][2]string{
-		{"x86_64", archAMD64}, {"amd64", archAMD64}, {"em64t", archAMD64}, {"intel64", archAMD64}, {"x86-64", archAMD64},
-		{"aarch64", archARM64}, {"arm64", archARM64}, {"ppc64", archPPC64}, {"power", archPPC64}, {"riscv64", archRISCV}, {"s390x", "s390x"},
+		{"x86_64", archAMD64},
+		{"amd64", archAMD64},
+		{"em64t", archAMD64},
+		{"intel64", archAMD64},
+		{"x86-64", archAMD64},
+		{"aarch64", archARM64},
+		{"arm64", archARM64},
+		{"ppc64", archPPC64},
+		{"power", archPPC64},
+		{"riscv64", archRISCV},
+		{"s390x", "s390x"},
 	} {
 		if strings.Contains(lower, k[0]) {
 			return k[1]

@@ -51,78 +51,141 @@ func TestSysfsOdd(t *testing.T) {
 		want  []string // lines, or parts of them, that Describe must print
 		not   string
 	}{
-		{"sparse numbers, core ids unique only within a package",
+		{
+			"sparse numbers, core ids unique only within a package",
 			x86 + "cpu/online 0,2,9\ncpu/present 0,2,9\n" +
 				"cpu/cpu0/topology/core_id 0\ncpu/cpu0/topology/physical_package_id 0\n" +
 				"cpu/cpu2/topology/core_id 0\ncpu/cpu2/topology/physical_package_id 1\n" +
 				"cpu/cpu9/topology/core_id 0\ncpu/cpu9/topology/physical_package_id 0\n",
-			[]string{"cpus 0,2,9: 3, online 0,2,9: 3", "core: 2 0+9 2", "package: 2 0+9 2", "no NUMA node directories", "last-level cache unknown"}, ""},
-		{"core ids unique only within a die",
+			[]string{"cpus 0,2,9: 3, online 0,2,9: 3", "core: 2 0+9 2", "package: 2 0+9 2", "no NUMA node directories", "last-level cache unknown"},
+			"",
+		},
+		{
+			"core ids unique only within a die",
 			x86 + "cpu/cpu0/topology/core_id 0\ncpu/cpu0/topology/die_id 0\ncpu/cpu1/topology/core_id 0\ncpu/cpu1/topology/die_id 1\n",
-			[]string{"core: 2 0 1"}, ""},
-		{"SMT8 by masks",
+			[]string{"core: 2 0 1"},
+			"",
+		},
+		{
+			"SMT8 by masks",
 			"proc/cpuinfo cpu : POWER8\n" + each(16, "cpu/cpu%d/topology/thread_siblings %s", func(c int) []any { return []any{c, []string{"00ff", "ff00"}[c/8]} }),
-			[]string{"core: 2 0-7 8-15", "arch ppc64le", "capacity 1024 (kernel default 1024)"}, ""},
-		{"siblings i and i+N, CPU 0 offline without topology",
+			[]string{"core: 2 0-7 8-15", "arch ppc64le", "capacity 1024 (kernel default 1024)"},
+			"",
+		},
+		{
+			"siblings i and i+N, CPU 0 offline without topology",
 			x86 + "cpu/online 1-3\ncpu/present 0-3\ncpu/cpu0/online 0\n" +
 				"cpu/cpu1/topology/core_cpus_list 1,3\ncpu/cpu3/topology/core_cpus_list 1,3\ncpu/cpu2/topology/core_cpus_list 2\n",
-			[]string{"online 1-3: 3", "core: 2 1+3 2 (unknown: 0)"}, "sibling"},
-		{"masks that contradict each other",
+			[]string{"online 1-3: 3", "core: 2 1+3 2 (unknown: 0)"},
+			"sibling",
+		},
+		{
+			"masks that contradict each other",
 			x86 + "cpu/cpu0/topology/core_cpus_list 0-1\ncpu/cpu1/topology/core_cpus_list 1\n",
-			[]string{"core: 2 0 1", "warning: CPU 0: its core mask holds CPU 1, whose own mask disagrees"}, ""},
-		{"online list against the CPU's own file",
+			[]string{"core: 2 0 1", "warning: CPU 0: its core mask holds CPU 1, whose own mask disagrees"},
+			"",
+		},
+		{
+			"online list against the CPU's own file",
 			x86 + "cpu/online 0-1\ncpu/cpu1/online 0\ncpu/cpu0/topology/core_id 0\ncpu/cpu1/topology/core_id 1\n",
-			[]string{"online 0-1: 2", "its own file online says 0"}, ""},
-		{"no possible, present and online files",
+			[]string{"online 0-1: 2", "its own file online says 0"},
+			"",
+		},
+		{
+			"no possible, present and online files",
 			x86 + "cpu/cpu0/topology/core_id 0\ncpu/cpu1/topology/core_id 1\ncpu/cpu1/online 0\n",
-			[]string{"cpus 0-1: 2, online 0: 1"}, ""},
-		{"possible but absent",
+			[]string{"cpus 0-1: 2, online 0: 1"},
+			"",
+		},
+		{
+			"possible but absent",
 			x86 + "cpu/possible 0-7\ncpu/present 0-1\ncpu/online 0-1\ncpu/cpu0/topology/core_id 0\ncpu/cpu1/topology/core_id 1\n",
-			[]string{"cpus 0-1: 2", "CPU 2-7: possible but not present"}, ""},
-		{"arm64 derives capacity from CPPC",
+			[]string{"cpus 0-1: 2", "CPU 2-7: possible but not present"},
+			"",
+		},
+		{
+			"arm64 derives capacity from CPPC",
 			arm + each(3, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/acpi_cppc/highest_perf 154\ncpu/cpu1/acpi_cppc/highest_perf 150\ncpu/cpu2/acpi_cppc/highest_perf 108\n",
-			[]string{"capacity 1024 (acpi_cppc highest_perf): cpus 0", "capacity 997 (acpi_cppc highest_perf): cpus 1", "capacity 718 (acpi_cppc highest_perf): cpus 2", "priority -cpu (kernel default -cpu): cpus 0-2", "kind -: cpus 2 capacity 718 to 718"}, ""},
-		{"arm64 derives none if a CPU lacks CPPC",
+			[]string{"capacity 1024 (acpi_cppc highest_perf): cpus 0", "capacity 997 (acpi_cppc highest_perf): cpus 1", "capacity 718 (acpi_cppc highest_perf): cpus 2", "priority -cpu (kernel default -cpu): cpus 0-2", "kind -: cpus 2 capacity 718 to 718"},
+			"",
+		},
+		{
+			"arm64 derives none if a CPU lacks CPPC",
 			arm + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/acpi_cppc/highest_perf 154\n",
-			[]string{"capacity 1024 (unknown, 1024 assumed): cpus 0-1", "warning: CPU 0-1: capacity unknown"}, ""},
-		{"capacity and CPPC disagree",
+			[]string{"capacity 1024 (unknown, 1024 assumed): cpus 0-1", "warning: CPU 0-1: capacity unknown"},
+			"",
+		},
+		{
+			"capacity and CPPC disagree",
 			arm + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + each(2, "cpu/cpu%d/cpu_capacity 1024", one) + "cpu/cpu0/acpi_cppc/highest_perf 100\ncpu/cpu1/acpi_cppc/highest_perf 50\n",
-			[]string{"capacity 1024 (cpu_capacity): cpus 0-1", "warning: CPU 1: cpu_capacity differs"}, ""},
-		{"x86 priority does not become capacity",
+			[]string{"capacity 1024 (cpu_capacity): cpus 0-1", "warning: CPU 1: cpu_capacity differs"},
+			"",
+		},
+		{
+			"x86 priority does not become capacity",
 			x86 + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/acpi_cppc/highest_perf 64\ncpu/cpu1/acpi_cppc/highest_perf 39\nproc/sys/kernel/sched_itmt_enabled 1\n",
-			[]string{"capacity 1024 (x86 default 1024): cpus 0-1", "priority 64 (acpi_cppc highest_perf): cpus 0", "packing smt false cores true"}, "warning: core rank"},
-		{"x86 with equal rankings has no order",
+			[]string{"capacity 1024 (x86 default 1024): cpus 0-1", "priority 64 (acpi_cppc highest_perf): cpus 0", "packing smt false cores true"},
+			"warning: core rank",
+		},
+		{
+			"x86 with equal rankings has no order",
 			x86 + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + each(2, "cpu/cpu%d/acpi_cppc/highest_perf 64", one),
-			[]string{"priority 64 (acpi_cppc highest_perf): cpus 0-1", "packing smt false cores false"}, "ITMT taken"},
-		{"x86 with capacity scaling has no ITMT",
+			[]string{"priority 64 (acpi_cppc highest_perf): cpus 0-1", "packing smt false cores false"},
+			"ITMT taken",
+		},
+		{
+			"x86 with capacity scaling has no ITMT",
 			x86 + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/cpu_capacity 1024\ncpu/cpu1/cpu_capacity 600\ncpu/cpu0/acpi_cppc/highest_perf 64\ncpu/cpu1/acpi_cppc/highest_perf 39\n",
-			[]string{"capacity 600 (cpu_capacity): cpus 1", "packing smt false cores false", "ITMT taken to be off"}, ""},
-		{"ITMT switched off",
+			[]string{"capacity 600 (cpu_capacity): cpus 1", "packing smt false cores false", "ITMT taken to be off"},
+			"",
+		},
+		{
+			"ITMT switched off",
 			x86 + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/acpi_cppc/highest_perf 64\ncpu/cpu1/acpi_cppc/highest_perf 39\nproc/sys/kernel/sched_itmt_enabled 0\n",
-			[]string{"packing smt false cores false"}, ""},
-		{"a driver that knows no ITMT",
+			[]string{"packing smt false cores false"},
+			"",
+		},
+		{
+			"a driver that knows no ITMT",
 			x86 + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "cpu/cpu0/acpi_cppc/highest_perf 64\ncpu/cpu1/acpi_cppc/highest_perf 39\ncpu/cpufreq/policy0/scaling_driver acpi-cpufreq\n",
-			[]string{"packing smt false cores false", "acpi-cpufreq"}, ""},
-		{"AMD core ranking, read through policies",
+			[]string{"packing smt false cores false", "acpi-cpufreq"},
+			"",
+		},
+		{
+			"AMD core ranking, read through policies",
 			"proc/cpuinfo vendor_id : AuthenticAMD\n" + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) +
 				each(2, "cpu/cpufreq/policy%d/related_cpus %[1]d", one) + each(2, "cpu/cpu%d/acpi_cppc/highest_perf 255", one) +
 				"cpu/cpufreq/policy0/amd_pstate_prefcore_ranking 236\ncpu/cpufreq/policy1/amd_pstate_prefcore_ranking 231\ncpu/cpufreq/policy0/scaling_driver amd-pstate-epp\n",
-			[]string{"priority 236 (amd_pstate_prefcore_ranking): cpus 0", "packing smt false cores true", "differs from acpi_cppc/highest_perf"}, ""},
-		{"hybrid types",
+			[]string{"priority 236 (amd_pstate_prefcore_ranking): cpus 0", "packing smt false cores true", "differs from acpi_cppc/highest_perf"},
+			"",
+		},
+		{
+			"hybrid types",
 			x86 + each(3, "cpu/cpu%d/topology/core_id %[1]d", one) + "sys/devices/cpu_core/cpus 0-1\nsys/devices/cpu_atom/cpus 2\n",
-			[]string{"kind core: cpus 0-1", "kind atom: cpus 2", "types of core differ but there is no cpu_capacity"}, ""},
-		{"no cluster, levels of cache that differ",
+			[]string{"kind core: cpus 0-1", "kind atom: cpus 2", "types of core differ but there is no cpu_capacity"},
+			"",
+		},
+		{
+			"no cluster, levels of cache that differ",
 			arm + each(4, "cpu/cpu%d/topology/cluster_id -1", one) + each(4, "cpu/cpu%d/topology/cluster_cpus_list %[1]d", one) + each(4, "cpu/cpu%d/topology/core_id %[1]d", one) +
 				each(4, "cpu/cpu%d/cache/index0/level 1", one) + each(4, "cpu/cpu%d/cache/index0/type Instruction", one) + each(4, "cpu/cpu%d/cache/index0/shared_cpu_map f", one) +
 				each(4, "cpu/cpu%d/cache/index2/level 2", one) + each(4, "cpu/cpu%d/cache/index2/type Unified", one) + each(4, "cpu/cpu%d/cache/index2/shared_cpu_map %s", func(c int) []any { return []any{c, []string{"1", "2", "c", "c"}[c]} }) +
 				each(2, "cpu/cpu%d/cache/index3/level 3", one) + each(2, "cpu/cpu%d/cache/index3/type Unified", one) + each(2, "cpu/cpu%d/cache/index3/shared_cpu_map 3", one) + each(2, "cpu/cpu%d/cache/index3/size 8M", one),
-			[]string{"cluster: 0", "llc: 2 0-1 2-3", "llc bytes: 8388608 0"}, ""},
-		{"nodes without CPUs, distances",
+			[]string{"cluster: 0", "llc: 2 0-1 2-3", "llc bytes: 8388608 0"},
+			"",
+		},
+		{
+			"nodes without CPUs, distances",
 			arm + each(2, "cpu/cpu%d/topology/core_id %[1]d", one) + "node/node0/cpumap 3\nnode/node0/distance 10 80\nnode/node4/cpulist \nnode/node4/distance 80 10\n",
-			[]string{"node 0: cpus 0-1 distance [10 80]", "node 4: cpus  distance [80 10]"}, "not all distances"},
-		{"architecture unknown",
+			[]string{"node 0: cpus 0-1 distance [10 80]", "node 4: cpus  distance [80 10]"},
+			"not all distances",
+		},
+		{
+			"architecture unknown",
 			each(2, "cpu/cpu%d/topology/core_id %[1]d", one),
-			[]string{"arch unknown", "warning: architecture unknown", "priority -cpu (unknown, -cpu assumed)"}, ""},
+			[]string{"arch unknown", "warning: architecture unknown", "priority -cpu (unknown, -cpu assumed)"},
+			"",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

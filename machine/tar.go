@@ -93,7 +93,7 @@ func readTar(r io.Reader, limit int64) (*tarTree, string, error) {
 	kept, last := int64(0), "the start"
 	for n := 1; ; n++ {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -194,7 +194,7 @@ func FromYAML(r io.Reader) (*Machine, error) {
 	if err := dec.Decode(&f); err != nil {
 		return nil, yamlError(err)
 	}
-	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("read machine file: more than one YAML document")
 	}
 	m, err := f.build()
@@ -206,7 +206,7 @@ func FromYAML(r io.Reader) (*Machine, error) {
 
 // yamlError makes one line of the decoder's errors and drops Go's type names.
 func yamlError(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return errors.New("read machine file: empty")
 	}
 	text := err.Error()

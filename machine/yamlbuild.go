@@ -137,8 +137,13 @@ func (l *layout) build() (*Machine, error) {
 		key        string
 		value, min int
 	}{
-		{"packages", l.Packages, 1}, {"cores", l.Cores, 1}, {"threads", l.Threads, 1}, {"cores_per_cluster", l.CoresPerCluster, 0},
-		{"cores_per_llc", l.CoresPerLLC, 0}, {"cores_per_die", l.CoresPerDie, 0}, {"cores_per_node", l.CoresPerNode, 0},
+		{"packages", l.Packages, 1},
+		{"cores", l.Cores, 1},
+		{"threads", l.Threads, 1},
+		{"cores_per_cluster", l.CoresPerCluster, 0},
+		{"cores_per_llc", l.CoresPerLLC, 0},
+		{"cores_per_die", l.CoresPerDie, 0},
+		{"cores_per_node", l.CoresPerNode, 0},
 	} {
 		if v.value < v.min || v.value > cpumask.MaxCPUs {
 			return nil, fmt.Errorf("layout: %s %d: want %d to %d", v.key, v.value, v.min, cpumask.MaxCPUs)

@@ -85,7 +85,6 @@ var (
 	vera2    = shape{nodes: 2, cores: 88, threads: 2, split: true, capacity: spread}
 	smt2     = shape{cores: 88, threads: 2, split: true}
 	thunder  = shape{nodes: 2, cores: 32, threads: 4}
-	altra    = shape{cores: 80}
 	kunpeng  = shape{clusters: 4, cores: 4} // clusters of four cores, no SMT
 	bigSmall = shape{cores: 4, threads: 2, capacity: func(core int) int { return []int{512, 512, 1024, 1024}[core] }}
 )

@@ -33,8 +33,13 @@ var flagNames = [...]struct {
 	bit  Flags
 	name string
 }{
-	{Exec, "WF_EXEC"}, {Fork, "WF_FORK"}, {TTWU, "WF_TTWU"}, {Sync, "WF_SYNC"},
-	{Migrated, "WF_MIGRATED"}, {CurrentCPU, "WF_CURRENT_CPU"}, {RQSelected, "WF_RQ_SELECTED"},
+	{Exec, "WF_EXEC"},
+	{Fork, "WF_FORK"},
+	{TTWU, "WF_TTWU"},
+	{Sync, "WF_SYNC"},
+	{Migrated, "WF_MIGRATED"},
+	{CurrentCPU, "WF_CURRENT_CPU"},
+	{RQSelected, "WF_RQ_SELECTED"},
 }
 
 // String returns the kernel's names of the bits, joined by bars; 0 for none.

@@ -36,21 +36,33 @@ func ablations() []ablation {
 		return func(m *machine.Machine) { m.CoreMode.FreqKHz = kHz }
 	}
 	return []ablation{
-		{name: "openblas-noise", about: "NVPL with the noise fitted on OpenBLAS alone: no NVPL row is used but its speed",
-			table: gemm, runs: []string{"nvpl-main", "nvpl-series"}, ch: change{ownNoise: true}, seeds: 10, whole: true},
-		{name: "no-excursion-cost", about: "refill cost 0: what the published 10 Ki cycles explain by themselves",
-			table: gemm, runs: all, ch: change{machine: func(m *machine.Machine) { m.CoreMode.RefillNS = 0 }}},
-		{name: "no-library-scaling", about: "NVPL pays the same refill cost as OpenBLAS (kappa 1)",
-			table: gemm, runs: []string{"nvpl-main", "nvpl-series"}, ch: change{machine: unscaled}},
+		{
+			name: "openblas-noise", about: "NVPL with the noise fitted on OpenBLAS alone: no NVPL row is used but its speed",
+			table: gemm, runs: []string{"nvpl-main", "nvpl-series"}, ch: change{ownNoise: true}, seeds: 10, whole: true,
+		},
+		{
+			name: "no-excursion-cost", about: "refill cost 0: what the published 10 Ki cycles explain by themselves",
+			table: gemm, runs: all, ch: change{machine: func(m *machine.Machine) { m.CoreMode.RefillNS = 0 }},
+		},
+		{
+			name: "no-library-scaling", about: "NVPL pays the same refill cost as OpenBLAS (kappa 1)",
+			table: gemm, runs: []string{"nvpl-main", "nvpl-series"}, ch: change{machine: unscaled},
+		},
 		{name: "q=0.3", about: "three threads in ten forced to second threads, same noise", table: gemm, runs: mains, ch: change{forced: true, other: 0.3}},
 		{name: "q=0.5", about: "half of the threads forced to second threads, same noise", table: gemm, runs: mains, ch: change{forced: true, other: 0.5}},
 		{name: "q=0.7", about: "seven threads in ten forced to second threads, same noise", table: gemm, runs: mains, ch: change{forced: true, other: 0.7}},
-		{name: "interrupts=0", about: "no interrupts: all noise is kthreads and daemons", table: gemm, runs: all,
-			ch: change{set: []string{"noise-irq=0", "noise-kthread=0.995", "noise-daemon=0.005"}}},
-		{name: "interrupts=1", about: "all noise is interrupts", table: gemm, runs: all,
-			ch: change{set: []string{"noise-irq=1", "noise-kthread=0", "noise-daemon=0"}}},
-		{name: "daemons=0.05", about: "ten times the daemons, interrupts less: they gather on the first idle sibling of the node", table: gemm, runs: []string{"ob-main", "ob-series"},
-			ch: change{set: []string{"noise-irq=0.655", "noise-kthread=0.295", "noise-daemon=0.05"}}},
+		{
+			name: "interrupts=0", about: "no interrupts: all noise is kthreads and daemons", table: gemm, runs: all,
+			ch: change{set: []string{"noise-irq=0", "noise-kthread=0.995", "noise-daemon=0.005"}},
+		},
+		{
+			name: "interrupts=1", about: "all noise is interrupts", table: gemm, runs: all,
+			ch: change{set: []string{"noise-irq=1", "noise-kthread=0", "noise-daemon=0"}},
+		},
+		{
+			name: "daemons=0.05", about: "ten times the daemons, interrupts less: they gather on the first idle sibling of the node", table: gemm, runs: []string{"ob-main", "ob-series"},
+			ch: change{set: []string{"noise-irq=0.655", "noise-kthread=0.295", "noise-daemon=0.05"}},
+		},
 		{name: "clock=2.6GHz", about: "the same parameters at another clock", table: gemm, runs: all, ch: change{machine: clock(2_600_000)}},
 		{name: "clock=3.0GHz", about: "the same parameters at another clock", table: gemm, runs: all, ch: change{machine: clock(3_000_000)}},
 		{name: "no-noise", about: "no background activity: both policies must give the same", table: gemm, runs: all, ch: change{set: []string{"noise=off"}}, seeds: 2},

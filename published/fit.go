@@ -231,9 +231,13 @@ func (f *fitter) miss(got map[string][]values) float64 {
 		wc     [2]string
 		metric string
 	}{
-		{"ob-main", obMain, "throughput"}, {"ob-series", obSeries, "throughput"}, {"nvpl-series", nvplSeries, "throughput"},
-		{"ob-main", obMain, "st_to_smt_rate"}, {"ob-series", obSeries, "st_to_smt_rate"},
-		{"nvpl-main", nvplMain, "st_to_smt_rate"}, {"nvpl-series", nvplSeries, "st_to_smt_rate"},
+		{"ob-main", obMain, "throughput"},
+		{"ob-series", obSeries, "throughput"},
+		{"nvpl-series", nvplSeries, "throughput"},
+		{"ob-main", obMain, "st_to_smt_rate"},
+		{"ob-series", obSeries, "st_to_smt_rate"},
+		{"nvpl-main", nvplMain, "st_to_smt_rate"},
+		{"nvpl-series", nvplSeries, "st_to_smt_rate"},
 	} {
 		s, _ := stat(got[t.run], t.metric, "")
 		for _, r := range f.rows {

@@ -30,7 +30,6 @@ type task struct {
 	status  status
 	op      workload.Op
 	rem     int64 // work left of the operation, ns*oneSpeed
-	until   int64 // spinning ends
 	spinGen uint32
 	timer   uint32 // generation of evTimer
 	share   int64  // speed in two-thread mode, oneSpeed based; 0: the machine's

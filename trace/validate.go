@@ -4,7 +4,6 @@ package trace
 
 import (
 	"fmt"
-	"math"
 
 	"sibyl/coremode"
 )
@@ -198,7 +197,8 @@ func (v *Validator) known(e *Event) {
 		return
 	}
 	for _, f := range kinds[e.Kind].fields {
-		end, what := int64(math.MaxInt64), ""
+		var end int64
+		var what string
 		switch f.slot {
 		case taskSlot, prevSlot:
 			end, what = int64(len(v.tasks)), "task"

@@ -3,6 +3,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -111,7 +112,7 @@ func TestValidatorBounds(t *testing.T) {
 		t.Errorf("endless nesting: %v", v.Err())
 	}
 	first := v.Err()
-	if v.Event(Event{Kind: 99}); v.Err() != first || v.End(0) != first || v.Events() != maxNesting+2 {
+	if v.Event(Event{Kind: 99}); !errors.Is(v.Err(), first) || !errors.Is(v.End(0), first) || v.Events() != maxNesting+2 {
 		t.Errorf("%v after %d events: the first error must stay", v.Err(), v.Events())
 	}
 }

@@ -50,9 +50,6 @@ func buildHogs(s *settings, m *machine.Machine, _ uint64) (*Instance, error) {
 		Tasks: []*Task{{Name: "launcher", Allowed: allowed, Program: &starter{launcher: *l}}},
 		Home:  allowed,
 		Noise: s.noise(m, allowed),
-		Metrics: func(r Measured) []Metric {
-			return nil
-		},
 	}, nil
 }
 

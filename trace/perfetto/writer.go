@@ -115,8 +115,10 @@ func (t *Writer) Event(e trace.Event) {
 		t.modeChange(e)
 	case trace.Decision:
 		t.mark(e, "select_task_rq_fair", t.giveFlow(e.Task), []annotation{
-			{name: "task", text: t.taskName(e.Task)}, {name: "waker", text: t.taskName(e.Prev)},
-			{name: "prev", number: e.Arg}, {name: "chosen", number: int64(e.Target)},
+			{name: "task", text: t.taskName(e.Task)},
+			{name: "waker", text: t.taskName(e.Prev)},
+			{name: "prev", number: e.Arg},
+			{name: "chosen", number: int64(e.Target)},
 			{name: "path", text: e.Detail},
 		})
 	case trace.Kick:
