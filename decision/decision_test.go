@@ -222,8 +222,8 @@ func TestRoundTripAndReplay(t *testing.T) {
 func TestSwitchKinds(t *testing.T) {
 	for _, v := range []any{policy.Rules{}, domain.Options{}, machine.Packing{}} {
 		r := reflect.TypeOf(v)
-		for i := range r.NumField() {
-			f := r.Field(i)
+		for f := range r.Fields() {
+			f := f
 			if k := f.Type.Kind(); k != reflect.Bool && k != reflect.Uint8 && f.Name != "Partition" {
 				t.Errorf("%s.%s is a %s: the text form does not hold it", r, f.Name, k)
 			}

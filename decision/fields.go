@@ -19,11 +19,23 @@ type field struct {
 
 func (c *CPU) fields() []field {
 	return []field{
-		{"running", &c.NrRunning, nil}, {"queued", &c.NrQueued, nil}, {"runnable", &c.NrRunnable, nil}, {"idlepolicy", &c.NrIdle, nil},
-		{"curr", &c.Curr, nil}, {"ttwu", nil, &c.TTWUPending}, {"preempted", nil, &c.Preempted},
-		{"updated", &c.LastUpdate, nil}, {"load", &c.Load, nil}, {"util", &c.Util, nil}, {"runnable-avg", &c.Runnable, nil},
-		{"util-est", &c.UtilEst, nil}, {"cap-max", &c.CapMax, nil}, {"cap-actual", &c.CapActual, nil}, {"cap-now", &c.CapNow, nil},
-		{"idle-stamp", &c.IdleStamp, nil}, {"exit-latency", &c.ExitLatency, nil},
+		{"running", &c.NrRunning, nil},
+		{"queued", &c.NrQueued, nil},
+		{"runnable", &c.NrRunnable, nil},
+		{"idlepolicy", &c.NrIdle, nil},
+		{"curr", &c.Curr, nil},
+		{"ttwu", nil, &c.TTWUPending},
+		{"preempted", nil, &c.Preempted},
+		{"updated", &c.LastUpdate, nil},
+		{"load", &c.Load, nil},
+		{"util", &c.Util, nil},
+		{"runnable-avg", &c.Runnable, nil},
+		{"util-est", &c.UtilEst, nil},
+		{"cap-max", &c.CapMax, nil},
+		{"cap-actual", &c.CapActual, nil},
+		{"cap-now", &c.CapNow, nil},
+		{"idle-stamp", &c.IdleStamp, nil},
+		{"exit-latency", &c.ExitLatency, nil},
 	}
 }
 
@@ -38,14 +50,25 @@ func (w *Wakee) fields() []field {
 
 func (t *Task) fields() []field {
 	return append([]field{
-		{"policy", &t.Policy, nil}, {"kthread", nil, &t.Kthread}, {"exiting", nil, &t.Exiting},
-		{"migration-disabled", nil, &t.MigrationDisabled}, {"on-rq", nil, &t.Queued},
-		{"cpu", &t.CPU, nil}, {"recent", &t.RecentUsed, nil},
-		{"updated", &t.LastUpdate, nil}, {"load-sum", &t.LoadSum, nil}, {"runnable-sum", &t.RunnableSum, nil},
-		{"util-sum", &t.UtilSum, nil}, {"contrib", &t.PeriodContrib, nil},
-		{"load", &t.LoadAvg, nil}, {"runnable-avg", &t.RunnableAvg, nil}, {"util", &t.Util, nil},
-		{"util-est", &t.UtilEst, nil}, {"hload", &t.HLoad, nil},
-		{"uclamp-min", &t.UclampMin, nil}, {"uclamp-max", &t.UclampMax, nil},
+		{"policy", &t.Policy, nil},
+		{"kthread", nil, &t.Kthread},
+		{"exiting", nil, &t.Exiting},
+		{"migration-disabled", nil, &t.MigrationDisabled},
+		{"on-rq", nil, &t.Queued},
+		{"cpu", &t.CPU, nil},
+		{"recent", &t.RecentUsed, nil},
+		{"updated", &t.LastUpdate, nil},
+		{"load-sum", &t.LoadSum, nil},
+		{"runnable-sum", &t.RunnableSum, nil},
+		{"util-sum", &t.UtilSum, nil},
+		{"contrib", &t.PeriodContrib, nil},
+		{"load", &t.LoadAvg, nil},
+		{"runnable-avg", &t.RunnableAvg, nil},
+		{"util", &t.Util, nil},
+		{"util-est", &t.UtilEst, nil},
+		{"hload", &t.HLoad, nil},
+		{"uclamp-min", &t.UclampMin, nil},
+		{"uclamp-max", &t.UclampMax, nil},
 	}, t.Wakee.fields()...)
 }
 
@@ -57,7 +80,9 @@ func (s *Shared) fields() []field {
 
 func (g *Group) fields() []field {
 	return []field{
-		{"capacity", &g.Capacity, nil}, {"min", &g.MinCapacity, nil}, {"max", &g.MaxCapacity, nil},
+		{"capacity", &g.Capacity, nil},
+		{"min", &g.MinCapacity, nil},
+		{"max", &g.MaxCapacity, nil},
 		{"imbalance", nil, &g.Imbalance},
 	}
 }

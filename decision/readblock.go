@@ -87,8 +87,14 @@ func (rd *Reader) systemLine(b *Snapshot, rest string) error {
 func requestLine(d *Decision, rest string) error {
 	var task, prev, flags, here, waker, now int64
 	fs := []field{
-		{"task", &task, nil}, {"prev", &prev, nil}, {"flags", &flags, nil}, {"here", &here, nil}, {"waker", &waker, nil}, {"now", &now, nil},
-		{"in-task", nil, &d.Request.InTask}, {"wrapped", nil, &d.Wrapped},
+		{"task", &task, nil},
+		{"prev", &prev, nil},
+		{"flags", &flags, nil},
+		{"here", &here, nil},
+		{"waker", &waker, nil},
+		{"now", &now, nil},
+		{"in-task", nil, &d.Request.InTask},
+		{"wrapped", nil, &d.Wrapped},
 	}
 	if err := setAll(fs, strings.Fields(rest)); err != nil {
 		return err
@@ -151,7 +157,7 @@ func stepLine(p *placement.Path, rest string) error {
 
 func afterLine(e *Effects, rest string) error {
 	fs := append([]field{{"recent", &e.RecentUsed, nil}}, e.Waker.fields()...)
-	for _, w := range strings.Fields(rest) {
+	for w := range strings.FieldsSeq(rest) {
 		if list, ok := strings.CutPrefix(w, "idle-cores="); ok {
 			var err error
 			if e.IdleCores, err = cpumask.ParseList(list); err != nil {

@@ -62,7 +62,7 @@ func (rd *Reader) headerLine(m *machine.Machine, s string) error {
 	case "place":
 		return placeLine(m, rest)
 	case "domains":
-		for _, w := range strings.Fields(rest) {
+		for w := range strings.FieldsSeq(rest) {
 			if list, ok := strings.CutPrefix(w, "partition="); ok {
 				p, err := cpumask.Parse(cpumask.MaxCPUs, list)
 				if err != nil {
@@ -75,7 +75,7 @@ func (rd *Reader) headerLine(m *machine.Machine, s string) error {
 		}
 		return nil
 	case "rules":
-		for _, w := range strings.Fields(rest) {
+		for w := range strings.FieldsSeq(rest) {
 			if err := setSwitch(&rd.Header.Rules, w); err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func machineLine(m *machine.Machine, rest string) error {
 			return err
 		}
 	}
-	for _, w := range strings.Fields(rest) {
+	for w := range strings.FieldsSeq(rest) {
 		if hz, ok := strings.CutPrefix(w, "hz="); ok {
 			if m.HZ, err = strconv.Atoi(hz); err != nil || m.HZ < 0 || m.HZ > 10_000 {
 				return fmt.Errorf("field %q: want ticks a second", clip(w))

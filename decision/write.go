@@ -71,10 +71,17 @@ func freshPlace() place {
 
 func (p *place) fields() []field {
 	return []field{
-		{"possible", nil, &p.possible}, {"online", nil, &p.online},
-		{"core", &p.core, nil}, {"thread", &p.thread, nil}, {"cluster", &p.cluster, nil}, {"llc", &p.llc, nil},
-		{"die", &p.die, nil}, {"package", &p.pkg, nil}, {"node", &p.nd, nil},
-		{"capacity", &p.capacity, nil}, {"priority", &p.priority, nil},
+		{"possible", nil, &p.possible},
+		{"online", nil, &p.online},
+		{"core", &p.core, nil},
+		{"thread", &p.thread, nil},
+		{"cluster", &p.cluster, nil},
+		{"llc", &p.llc, nil},
+		{"die", &p.die, nil},
+		{"package", &p.pkg, nil},
+		{"node", &p.nd, nil},
+		{"capacity", &p.capacity, nil},
+		{"priority", &p.priority, nil},
 	}
 }
 

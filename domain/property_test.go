@@ -246,8 +246,10 @@ func TestBuildNeverPanics(t *testing.T) {
 // purposes never alias, but an LLC of one CPU takes its slot all the same, so
 // that CPUs of one asymmetric domain end with different objects.
 func TestSharedSlots(t *testing.T) {
-	m := shape{arch: "arm64", packages: 1, cores: 4, threads: 1, llc: 1,
-		capacity: func(_, k int) int { return 512 + k/2*512 }}.machine()
+	m := shape{
+		arch: "arm64", packages: 1, cores: 4, threads: 1, llc: 1,
+		capacity: func(_, k int) int { return 512 + k/2*512 },
+	}.machine()
 	h, err := Build(m, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -263,8 +265,10 @@ func TestSharedSlots(t *testing.T) {
 		t.Errorf("balance-shared of CPUs 0-3: %v, want %v", got, want)
 	}
 
-	m = shape{arch: "arm64", packages: 1, cores: 8, threads: 1, llc: 4,
-		capacity: func(_, k int) int { return 512 + k/4*512 }}.machine()
+	m = shape{
+		arch: "arm64", packages: 1, cores: 8, threads: 1, llc: 4,
+		capacity: func(_, k int) int { return 512 + k/4*512 },
+	}.machine()
 	if h, err = Build(m, Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -123,9 +123,11 @@ func kinds(m *machine.Machine) []Kind {
 // summarize looks at the online CPUs of m.
 func summarize(s *System, m *machine.Machine) Machine {
 	online := m.Online()
-	r := Machine{Name: m.Name, CPUs: online.Count(), CoreModes: Unknown, UnequalThreads: m.Packing.SMT,
+	r := Machine{
+		Name: m.Name, CPUs: online.Count(), CoreModes: Unknown, UnequalThreads: m.Packing.SMT,
 		Kinds: kinds(m), CorePacking: m.Packing.Cores,
-		CapacitySources: []string{}, PrioritySources: []string{}, FirstThreads: []int{}, UsableThreads: []int{}}
+		CapacitySources: []string{}, PrioritySources: []string{}, FirstThreads: []int{}, UsableThreads: []int{},
+	}
 	threads := map[int]int{} // by core
 	first := map[int]*machine.CPU{}
 	perNode, perLLC := map[int]int{}, map[int]int{}

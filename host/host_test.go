@@ -162,8 +162,14 @@ func TestMasks(t *testing.T) {
 		mask string
 		want string
 	}{
-		{"f", "[0 1 2 3]"}, {"00000000,00000001", "[0]"}, {"80000000,00000000", "[63]"}, {"A", "[1 3]"},
-		{"", "parse mask"}, {"xyz", "parse mask"}, {"f,,\x00", "parse mask"}, {"P", "parse mask"},
+		{"f", "[0 1 2 3]"},
+		{"00000000,00000001", "[0]"},
+		{"80000000,00000000", "[63]"},
+		{"A", "[1 3]"},
+		{"", "parse mask"},
+		{"xyz", "parse mask"},
+		{"f,,\x00", "parse mask"},
+		{"P", "parse mask"},
 	} {
 		cpus, err := parseMask(tc.mask)
 		got := fmt.Sprint(cpus)

@@ -116,8 +116,10 @@ func nohzILB(s *System) Mechanism {
 }
 
 func syncWakeup(s *System) Mechanism {
-	return Mechanism{Key: "sync-wakeup", Title: "reciprocal synchronous wakeups", Has: No, On: No, ByVersion: !s.Elsewhere,
-		Why: "posted for review only: no released kernel has it"}
+	return Mechanism{
+		Key: "sync-wakeup", Title: "reciprocal synchronous wakeups", Has: No, On: No, ByVersion: !s.Elsewhere,
+		Why: "posted for review only: no released kernel has it",
+	}
 }
 
 func measuring(s *System) Mechanism {

@@ -160,7 +160,7 @@ func (r *reader) cmdline() {
 		r.unread("kernel command line", err, "mount /proc; boot options stay unknown without it")
 		return
 	}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if word == "--" {
 			break // the rest is init's
 		}

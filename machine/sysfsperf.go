@@ -145,7 +145,7 @@ func (s *sysfs) related(dir string) ([]int, error) {
 		return nil, err
 	}
 	var cpus []int
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		c, err := strconv.Atoi(f)
 		if err != nil || c < 0 {
 			return nil, fmt.Errorf("%s: got %q, want CPU numbers", file, clip(f))

@@ -50,9 +50,11 @@ type rule struct {
 }
 
 func flag(row int, fn, what string, in map[string]evidence, field func(*Policy) *bool) rule {
-	return rule{row, fn, what, in,
+	return rule{
+		row, fn, what, in,
 		func(p *Policy) { *field(p) = true },
-		func(p *Policy) bool { return *field(p) }}
+		func(p *Policy) bool { return *field(p) },
+	}
 }
 
 // The rows that these editions have in common.
@@ -72,9 +74,11 @@ var (
 var rules = []rule{
 	flag(1, "choose_idle_cpu", "a CPU with only SCHED_IDLE tasks is taken whatever the wakee's own policy",
 		only612, func(p *Policy) *bool { return &p.Rules.IdlePolicyAnyTask }),
-	{2, "asym_fits_cpu, select_idle_capacity", "plain capacity scan, no fully idle core asked for (rows 2 and 3)", to71,
+	{
+		2, "asym_fits_cpu, select_idle_capacity", "plain capacity scan, no fully idle core asked for (rows 2 and 3)", to71,
 		func(p *Policy) { p.Rules.AsymCapacity = AsymPlain },
-		func(p *Policy) bool { return p.Rules.AsymCapacity == AsymPlain }},
+		func(p *Policy) bool { return p.Rules.AsymCapacity == AsymPlain },
+	},
 	flag(4, "test_idle_cores", "the idle-core hint is the LLC's, also on asymmetric systems",
 		to71bin, func(p *Policy) *bool { return &p.Rules.LLCHintOnAsym }),
 	flag(5, "update_idle_cpu_scan", "nr_idle_scan is written only by passes as wide as the LLC",
@@ -87,10 +91,12 @@ var rules = []rule{
 		to71, func(p *Policy) *bool { return &p.Options.LLCIDFromDomain }),
 	flag(8, "build_sched_domains", "no shared object on the asymmetric domain",
 		to71bin, func(p *Policy) *bool { return &p.Options.NoAsymShared }),
-	{11, "find_new_ilb", "the first idle CPU but the kicker, whatever its siblings do",
+	{
+		11, "find_new_ilb", "the first idle CPU but the kicker, whatever its siblings do",
 		map[string]evidence{"v6.12": src, "v7.1": bin, "v7.2": src},
 		func(p *Policy) { p.Rules.NohzILB, p.Rules.ILBSkipsSelf = ILBFirst, true },
-		func(p *Policy) bool { return p.Rules.NohzILB == ILBFirst }},
+		func(p *Policy) bool { return p.Rules.NohzILB == ILBFirst },
+	},
 	flag(12, "nohz_balancer_kick", "the asym-packing kick counts delayed sleepers",
 		only612, func(p *Policy) *bool { return &p.Rules.KickCountsDelayed }),
 	flag(13, "sd_init", "SD_PREFER_SIBLING goes from the child of asymmetric domains",

@@ -45,8 +45,10 @@ func TestEditions(t *testing.T) {
 		"NohzILB", "ILBSkipsSelf", "DropPreferSibling", "MisfitLoadAnyDst", "LoneTaskNeedsCapacity", "ActiveAnyCurrent",
 		"ProtectOwnTime", "PreemptByPick", // 11, 13, 16, 17, 22, 25, 26
 	}
-	rows71 := append([]string{"AsymCapacity", "LLCHintOnAsym", "IdleScanLLCPassOnly", "IdleScanStartsAtZero", "LLCIDFromDomain", "NoAsymShared",
-		"MisfitPullAnyCore", "MinCapacityTestLast", "NoHRTick"}, rows72...) // 2-5, 7, 8, 14, 15, 27
+	rows71 := append([]string{
+		"AsymCapacity", "LLCHintOnAsym", "IdleScanLLCPassOnly", "IdleScanStartsAtZero", "LLCIDFromDomain", "NoAsymShared",
+		"MisfitPullAnyCore", "MinCapacityTestLast", "NoHRTick",
+	}, rows72...) // 2-5, 7, 8, 14, 15, 27
 	rows612 := slices.DeleteFunc(slices.Clone(rows71), func(s string) bool {
 		return slices.Contains([]string{"MisfitPullAnyCore", "MinCapacityTestLast", "ProtectOwnTime", "PreemptByPick"}, s)
 	}) // 14, 15 are backports; 25, 26 are older
@@ -145,9 +147,9 @@ func TestEveryRuleIsReachable(t *testing.T) {
 		}
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[Rules](), reflect.TypeFor[domain.Options]()} {
-		for i := range typ.NumField() {
-			if !reached[typ.Field(i).Name] {
-				t.Errorf("no edition or switch sets %s.%s", typ.Name(), typ.Field(i).Name)
+		for field := range typ.Fields() {
+			if !reached[field.Name] {
+				t.Errorf("no edition or switch sets %s.%s", typ.Name(), field.Name)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func wrapAfter(w io.Writer, at, indent int, text string) {
 		fmt.Fprint(w, strings.Repeat(" ", indent-at))
 		line = indent
 	}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if !first && line+1+len(word) > width {
 			fmt.Fprintf(w, "\n%s", strings.Repeat(" ", indent))
 			line, first = indent, true

@@ -46,40 +46,57 @@ func (s *Switch) Current(p *Policy) string {
 var later = map[string]string{"core-mode": "aware"}
 
 var switches = []Switch{
-	{"smt-asym-packing", "idle selection honours SD_ASYM_PACKING at the SMT level; auto: only where the architecture sets the flag",
-		"sd_init, select_idle_smt_cpu", "5", []Value{
+	{
+		"smt-asym-packing", "idle selection honours SD_ASYM_PACKING at the SMT level; auto: only where the architecture sets the flag",
+		"sd_init, select_idle_smt_cpu", "5",
+		[]Value{
 			packing("auto", "the architecture's flag stays; ordered siblings are honoured", "tip (the default there)", domain.PackingAuto),
 			packing("on", "the flag is set on every SMT domain", "tip (boot option)", domain.PackingOn),
 			packing("off", "the flag is cleared on every SMT domain", "none (v6 of the series only)", domain.PackingOff),
-		}},
+		},
+	},
 	addon("revalidate-fitness", "the preferred sibling must fit the task too", "select_idle_smt_cpu", "5.4",
 		"none (review question)", func(p *Policy) *bool { return &p.Rules.RevalidateFitness }),
 	{"asym-capacity", "wakeup path on systems with different CPU capacities", "select_idle_capacity", "3", []Value{
-		{"off", "domains are built as if all capacities were equal", "none (firmware or boot change)",
+		{
+			"off", "domains are built as if all capacities were equal", "none (firmware or boot change)",
 			func(p *Policy) { p.Rules.AsymCapacity, p.Options.NoAsymCapacity = AsymOff, true },
-			func(p *Policy) bool { return p.Options.NoAsymCapacity }},
-		{"plain", "capacity scan that does not look at siblings", "up to 7.1", setPlain,
-			func(p *Policy) bool { return p.Rules.AsymCapacity == AsymPlain }},
-		{"smt", "fit ranks with fully idle cores first, own idle-core hint, SIS_UTIL cap", "from 7.2", setSMT,
-			func(p *Policy) bool { return p.Rules.AsymCapacity == AsymSMT }},
+			func(p *Policy) bool { return p.Options.NoAsymCapacity },
+		},
+		{
+			"plain", "capacity scan that does not look at siblings", "up to 7.1", setPlain,
+			func(p *Policy) bool { return p.Rules.AsymCapacity == AsymPlain },
+		},
+		{
+			"smt", "fit ranks with fully idle cores first, own idle-core hint, SIS_UTIL cap", "from 7.2", setSMT,
+			func(p *Policy) bool { return p.Rules.AsymCapacity == AsymSMT },
+		},
 	}},
 	feature("sis-util", "scheduler feature SIS_UTIL: the scan length follows the LLC's utilisation", "select_idle_cpu", "2.6",
 		func(p *Policy) *bool { return &p.Rules.NoSISUtil }),
 	{"asym-lb", "load balance between different capacities", "update_sd_lb_stats", "7", []Value{
-		{"7.2", "no SD_PREFER_SIBLING below asymmetric domains; a lone task needs a bigger CPU (rows 13, 16, 17)", "up to 7.2",
+		{
+			"7.2", "no SD_PREFER_SIBLING below asymmetric domains; a lone task needs a bigger CPU (rows 13, 16, 17)", "up to 7.2",
 			func(p *Policy) { setAsymLB(p, true) },
-			func(p *Policy) bool { return p.Options.DropPreferSibling }},
-		{"7.3", "SD_PREFER_SIBLING stays; SMT-degraded and equal sources are not skipped", "from 7.3",
+			func(p *Policy) bool { return p.Options.DropPreferSibling },
+		},
+		{
+			"7.3", "SD_PREFER_SIBLING stays; SMT-degraded and equal sources are not skipped", "from 7.3",
 			func(p *Policy) { setAsymLB(p, false) },
-			func(p *Policy) bool { return !p.Options.DropPreferSibling }},
+			func(p *Policy) bool { return !p.Options.DropPreferSibling },
+		},
 	}},
 	{"nohz-ilb", "which idle CPU balances for those whose tick is stopped", "find_new_ilb", "6.4", []Value{
-		{"first", "the first idle CPU by number", "up to 7.2",
+		{
+			"first", "the first idle CPU by number", "up to 7.2",
 			func(p *Policy) { p.Rules.NohzILB, p.Rules.ILBSkipsSelf = ILBFirst, true },
-			func(p *Policy) bool { return p.Rules.NohzILB == ILBFirst }},
-		{"idle-core", "the first CPU of a fully idle core, else the first idle CPU", "from 7.3",
+			func(p *Policy) bool { return p.Rules.NohzILB == ILBFirst },
+		},
+		{
+			"idle-core", "the first CPU of a fully idle core, else the first idle CPU", "from 7.3",
 			func(p *Policy) { p.Rules.NohzILB, p.Rules.ILBSkipsSelf = ILBIdleCore, false },
-			func(p *Policy) bool { return p.Rules.NohzILB == ILBIdleCore }},
+			func(p *Policy) bool { return p.Rules.NohzILB == ILBIdleCore },
+		},
 	}},
 	{"sync-wakeup", "what a reciprocal WF_SYNC wakeup does", "select_task_rq_fair, select_idle_sibling", "8", []Value{
 		sync("idle", "any idle CPU, as for other wakeups", "all", SyncIdle),
@@ -122,15 +139,19 @@ func feature(name, what, fn, section string, no func(*Policy) *bool) Switch {
 // packing is a value of smt-asym-packing. To name the switch at all asks for
 // the series, so the redirect comes with every value.
 func packing(name, what, kernels string, v domain.SMTPacking) Value {
-	return Value{name, what, kernels,
+	return Value{
+		name, what, kernels,
 		func(p *Policy) { p.Rules.SMTRedirect, p.Options.SMTPacking = true, v },
-		func(p *Policy) bool { return p.Rules.SMTRedirect && p.Options.SMTPacking == v }}
+		func(p *Policy) bool { return p.Rules.SMTRedirect && p.Options.SMTPacking == v },
+	}
 }
 
 func sync(name, what, kernels string, v SyncWakeup) Value {
-	return Value{name, what, kernels,
+	return Value{
+		name, what, kernels,
 		func(p *Policy) { p.Rules.SyncWakeup = v },
-		func(p *Policy) bool { return p.Rules.SyncWakeup == v }}
+		func(p *Policy) bool { return p.Rules.SyncWakeup == v },
+	}
 }
 
 // setSMT adds the SMT-aware asymmetric capacity series (seed 002) to an

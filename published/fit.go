@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
-	"sibyl/experiment"
 	"sibyl/fitted"
 	"sibyl/internal/detmath"
 )
@@ -342,16 +342,13 @@ func (f *fitter) log(round int, got map[string][]values, miss float64) {
 	if f.o.Log == nil {
 		return
 	}
-	line := fmt.Sprintf("round %d: miss %.2f,", round, miss)
+	var line strings.Builder
+	fmt.Fprintf(&line, "round %d: miss %.2f,", round, miss)
 	for _, run := range []string{"ob-main", "ob-series", "nvpl-main", "nvpl-series"} {
-		var tput []float64
-		for _, v := range got[run] {
-			tput = append(tput, v["throughput"])
-		}
-		t := experiment.Summarize(tput)
+		t, _ := stat(got[run], "throughput", "")
 		rate, _ := stat(got[run], "st_to_smt_rate", "")
 		q, _ := stat(got[run], "other_share", "")
-		line += fmt.Sprintf(" %s %.4f+-%.4f (%.1f/s, q %.2f)", run, t.Mean, t.SD, rate.Mean, q.Mean)
+		fmt.Fprintf(&line, " %s %s (%.1f/s, q %.2f)", run, pm(t), rate.Mean, q.Mean)
 	}
-	f.o.Log(line)
+	f.o.Log(line.String())
 }

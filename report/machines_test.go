@@ -16,8 +16,10 @@ func grid(name, arch string, packages, cores, threads int, each func(m *machine.
 	for c := range m.CPUs {
 		core := c % (packages * cores)
 		pkg := core / cores
-		m.CPUs[c] = machine.CPU{Possible: true, Online: true, Core: core, Thread: c / (packages * cores), Cluster: -1, LLC: pkg,
-			Die: -1, Package: pkg, Node: pkg, Capacity: 1024, CapacitySource: "cpu_capacity", Priority: -c, PrioritySource: "kernel default -cpu"}
+		m.CPUs[c] = machine.CPU{
+			Possible: true, Online: true, Core: core, Thread: c / (packages * cores), Cluster: -1, LLC: pkg,
+			Die: -1, Package: pkg, Node: pkg, Capacity: 1024, CapacitySource: "cpu_capacity", Priority: -c, PrioritySource: "kernel default -cpu",
+		}
 		if each != nil {
 			each(m, c, pkg, core)
 		}

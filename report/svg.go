@@ -45,7 +45,7 @@ func fit(text string, size, width int) string {
 func lines(text string, size, width int) []string {
 	var out []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word

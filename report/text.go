@@ -17,7 +17,7 @@ import (
 func wrap(w io.Writer, first, rest, text string) {
 	line := first
 	fresh := true
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		for {
 			room := columns - utf8.RuneCountInString(line)
 			if !fresh {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,10 +98,5 @@ func (e Env) fit(c *cobra.Command, file string, check bool, workers int) error {
 }
 
 func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }

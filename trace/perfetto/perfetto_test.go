@@ -118,20 +118,21 @@ func (v *reading) event(at uint64, e *Event) error {
 			return fmt.Errorf("event at %d has an unknown name %d", at, e.NameIID)
 		}
 	}
-	line := fmt.Sprintf("%d %s ", at, t.Name)
+	var line strings.Builder
+	line.WriteString(fmt.Sprintf("%d %s ", at, t.Name))
 	switch e.Type {
 	case SliceBegin:
 		v.depth[e.Track]++
-		line += "begin " + name
+		line.WriteString("begin " + name)
 	case SliceEnd:
 		if v.depth[e.Track]--; v.depth[e.Track] < 0 {
 			return fmt.Errorf("slice of track %q at %d ends without a beginning", t.Name, at)
 		}
-		line += "end"
+		line.WriteString("end")
 	case Instant:
-		line += "instant " + name
+		line.WriteString("instant " + name)
 	case Counter:
-		line += fmt.Sprint("= ", e.Value)
+		line.WriteString(fmt.Sprint("= ", e.Value))
 	default:
 		return fmt.Errorf("event at %d has type %d", at, e.Type)
 	}
@@ -141,23 +142,23 @@ func (v *reading) event(at uint64, e *Event) error {
 			return fmt.Errorf("event at %d has an unknown argument %d", at, a.NameIID)
 		}
 		if a.IsInt {
-			line += fmt.Sprintf(" %s=%d", key, a.Int)
+			line.WriteString(fmt.Sprintf(" %s=%d", key, a.Int))
 		} else {
-			line += fmt.Sprintf(" %s=%q", key, a.Text)
+			line.WriteString(fmt.Sprintf(" %s=%q", key, a.Text))
 		}
 	}
 	for _, f := range e.Flows {
 		v.flows[f] = true
-		line += fmt.Sprintf(" ->%d", f)
+		line.WriteString(fmt.Sprintf(" ->%d", f))
 	}
 	for _, f := range e.FlowEnds {
 		if !v.flows[f] {
 			return fmt.Errorf("arrow %d ends that is not open", f)
 		}
 		delete(v.flows, f)
-		line += fmt.Sprintf(" %d->", f)
+		line.WriteString(fmt.Sprintf(" %d->", f))
 	}
-	v.lines = append(v.lines, line)
+	v.lines = append(v.lines, line.String())
 	return nil
 }
 
