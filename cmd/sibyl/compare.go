@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"sibyl/experiment"
+	"sibyl/machine"
 	"sibyl/sim"
 )
 
@@ -83,10 +85,19 @@ comparison is paired; a verdict needs the whole 95 % interval beyond
 func (e Env) compare(ctx context.Context, policies []string, variants map[string]variant, seeds seedFlags, workers int, minEffect float64) (*experiment.Report, error) {
 	jobs := experiment.Jobs(policies, seeds.first, seeds.n)
 	bar := e.progress("runs")
-	results, err := experiment.Run(ctx, jobs, workers, func(ctx context.Context, j experiment.Job) (*sim.Result, error) {
+	// Of each run only the samples are kept: there may be a million.
+	type measured struct {
+		samples  []experiment.Sample
+		warnings []string
+	}
+	results, err := experiment.Run(ctx, jobs, workers, func(ctx context.Context, j experiment.Job) (measured, error) {
 		cfg := variants[j.Policy].cfg
 		cfg.Seed = j.Seed
-		return sim.Run(ctx, cfg)
+		r, err := sim.Run(ctx, cfg)
+		if err != nil {
+			return measured{}, fmt.Errorf("%s seed %d: %w", j.Policy, j.Seed, err)
+		}
+		return measured{samplesOf(j, cfg.Machine, r), r.Warnings}, nil
 	}, bar.update)
 	bar.end()
 	if stopped, ok := errors.AsType[*experiment.StoppedError](err); err != nil && (!ok || len(stopped.Done) == 0) {
@@ -94,13 +105,12 @@ func (e Env) compare(ctx context.Context, policies []string, variants map[string
 	}
 	var samples []experiment.Sample
 	var warnings []string
-	for i, r := range results {
-		if r == nil {
-			continue // not run: stopped
-		}
-		samples = append(samples, samplesOf(jobs[i], r)...)
-		for _, w := range r.Warnings {
-			warnings = appendNew(warnings, w)
+	for _, r := range results { // those that were not run are empty
+		samples = append(samples, r.samples...)
+		for _, w := range r.warnings {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
 		}
 	}
 	rep := experiment.Compare(policies, samples, experiment.Options{
@@ -111,11 +121,11 @@ func (e Env) compare(ctx context.Context, policies []string, variants map[string
 }
 
 // samplesOf are the metrics of a run that a comparison shows.
-func samplesOf(j experiment.Job, r *sim.Result) []experiment.Sample {
+func samplesOf(j experiment.Job, m *machine.Machine, r *sim.Result) []experiment.Sample {
 	var out []experiment.Sample
-	for _, m := range r.Metrics {
+	for _, x := range r.Metrics {
 		out = append(out, experiment.Sample{
-			Policy: j.Policy, Seed: j.Seed, Metric: m.Name, Unit: m.Unit, Value: m.Value, LowerIsBetter: m.LowerIsBetter,
+			Policy: j.Policy, Seed: j.Seed, Metric: x.Name, Unit: x.Unit, Value: x.Value, LowerIsBetter: x.LowerIsBetter,
 		})
 	}
 	add := func(name, unit string, v float64) {
@@ -126,7 +136,7 @@ func samplesOf(j experiment.Job, r *sim.Result) []experiment.Sample {
 	k := &r.Counters
 	add("migrations", "count", float64(k.Migrations))
 	add("context_switches", "count", float64(k.Switches))
-	if k.Modes.STToSMT > 0 {
+	if m.CoreMode.Qualify > 0 { // its cores have modes
 		add("st_to_smt_completed", "count", float64(k.Modes.STToSMT))
 		add("smt_mode_time", "s", float64(k.Modes.SMTTime)/1e9)
 	}
@@ -134,11 +144,4 @@ func samplesOf(j experiment.Job, r *sim.Result) []experiment.Sample {
 		add("second_thread_share", "share", float64(k.OtherShare)/1e6)
 	}
 	return out
-}
-
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
 }

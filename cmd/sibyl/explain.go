@@ -3,12 +3,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sibyl/decision"
 	"sibyl/domain"
@@ -40,8 +45,20 @@ the rules are applied to them again, and a difference is an error.`,
   sibyl explain decision.txt`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("decision") && n < 0 {
+				return usagef("--decision %d: want a number from 0", n)
+			}
 			if len(args) == 1 {
-				return env.explainFile(args[0])
+				var other []string
+				c.Flags().Visit(func(f *pflag.Flag) {
+					if f.Name != "decision" {
+						other = append(other, "--"+f.Name)
+					}
+				})
+				if len(other) > 0 {
+					return usagef("FILE and %s exclude each other: the file holds the machine, the policy and the inputs", strings.Join(other, ", "))
+				}
+				return env.explainFile(args[0], n)
 			}
 			v, err := f.variant(env, pol)
 			if err != nil {
@@ -60,11 +77,12 @@ the rules are applied to them again, and a difference is an error.`,
 	c.Flags().StringVar(&task, "task", "", "only decisions about tasks whose name starts so")
 	c.Flags().Int64Var(&n, "decision", -1, "show the decision of this number with its path")
 	c.Flags().IntVar(&limit, "limit", 20, "list at most so many decisions")
-	c.Flags().StringVar(&out, "out", "", "write the decision with its inputs to this file")
+	c.Flags().StringVar(&out, "out", "", "write the decisions with their inputs to this file (- for standard output, alone)")
 	return c
 }
 
-// explained is one decision of a run with what the list says of it.
+// explained is a decision with its task's name and its time, ns: since the
+// workload's start, or on the kernel's clock if it comes from a file.
 type explained struct {
 	d    decision.Decision
 	task string
@@ -73,6 +91,9 @@ type explained struct {
 
 func (e Env) explainRun(c *cobra.Command, v variant, task string, n int64, limit int, out string) error {
 	var got []explained
+	// The run is over when it has what was asked for.
+	ctx, enough := context.WithCancel(c.Context())
+	defer enough()
 	v.cfg.Explain = func(seq, now int64, name string) bool {
 		if n >= 0 {
 			return seq == n
@@ -81,8 +102,11 @@ func (e Env) explainRun(c *cobra.Command, v variant, task string, n int64, limit
 	}
 	v.cfg.Decision = func(d decision.Decision, name string, now int64) {
 		got = append(got, explained{d, name, now})
+		if n >= 0 || len(got) == limit {
+			enough()
+		}
 	}
-	if _, err := sim.Run(c.Context(), v.cfg); err != nil {
+	if _, err := sim.Run(ctx, v.cfg); err != nil && (c.Context().Err() != nil || ctx.Err() == nil) {
 		return err
 	}
 	if len(got) == 0 {
@@ -98,7 +122,7 @@ func (e Env) explainRun(c *cobra.Command, v variant, task string, n int64, limit
 		for _, x := range got {
 			log.Decisions = append(log.Decisions, x.d)
 		}
-		if err := e.save(out, log.WriteText); err != nil {
+		if err := e.save(out, log.WriteText); err != nil || out == "-" {
 			return err
 		}
 	}
@@ -149,16 +173,27 @@ func printDecision(w io.Writer, x *explained) error {
 	return x.d.Path.Format(w)
 }
 
-// explainFile applies the rules again to recorded decisions.
-func (e Env) explainFile(name string) error {
+// explainFile applies the rules again to recorded decisions, or to the one of
+// number n if that is not negative.
+func (e Env) explainFile(name string, n int64) error {
 	file, err := os.Open(e.path(name))
 	if err != nil {
-		return fmt.Errorf("read decisions %s: %w", name, cause(err))
+		err = fmt.Errorf("read decisions %s: %w", name, cause(err))
+		if errors.Is(err, fs.ErrNotExist) {
+			return usage(err)
+		}
+		return err
 	}
 	defer func() { _ = file.Close() }()
 	log, err := decision.ReadText(file)
 	if err != nil {
-		return fmt.Errorf("read decisions %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if n >= 0 {
+		log.Decisions = slices.DeleteFunc(log.Decisions, func(d decision.Decision) bool { return d.Seq != n })
+		if len(log.Decisions) == 0 {
+			return fmt.Errorf("%s: no decision has the number %d", name, n)
+		}
 	}
 	h, err := domain.Build(log.Header.Machine, log.Header.Options)
 	if err != nil {
@@ -172,18 +207,24 @@ func (e Env) explainFile(name string) error {
 			if err != nil {
 				return err
 			}
-			taskName := ""
-			if len(d.Before.Tasks) > 0 {
-				taskName = d.Before.Tasks[0].Name
-			}
-			shown := explained{d: *d, task: taskName, now: d.Request.Now}
+			shown := explained{d: *d, task: taskName(d), now: d.Request.Now}
 			shown.d.Path = got.Path
 			if err := printDecision(w, &shown); err != nil {
 				return err
 			}
-			if got.Result != d.Result {
+			note := ""
+			switch {
+			case got.Result != d.Result:
+				note = fmt.Sprintf("differs: recorded is CPU %d, the rules say CPU %d", d.Result, got.Result)
+			case len(d.Path.Steps) > 0 && !slices.Equal(d.Path.Steps, got.Path.Steps):
+				note = "differs: the recorded path is another one"
+			}
+			if note != "" {
 				different++
-				_, _ = fmt.Fprintf(w, "  recorded: CPU %d, the rules say CPU %d\n", d.Result, got.Result)
+				_, _ = fmt.Fprintf(w, "\n  %s\n", note) // emit's buffer takes all
+			}
+			if i < len(log.Decisions)-1 {
+				_, _ = fmt.Fprintln(w)
 			}
 		}
 		return nil
@@ -192,7 +233,17 @@ func (e Env) explainFile(name string) error {
 		return err
 	}
 	if different > 0 {
-		return fmt.Errorf("%d of %d decisions differ from the rules", different, len(log.Decisions))
+		return fmt.Errorf("%s: %d of %d decisions differ from the rules", name, different, len(log.Decisions))
 	}
 	return nil
+}
+
+// taskName is the name of the task that a recorded decision places.
+func taskName(d *decision.Decision) string {
+	for i := range d.Before.Tasks {
+		if t := &d.Before.Tasks[i]; t.ID == int64(d.Request.Task) {
+			return t.Name
+		}
+	}
+	return "a task"
 }

@@ -41,14 +41,22 @@ assumption changed.`,
 				return err
 			}
 			for _, t := range args {
-				if !contains(all, t) {
+				if !slices.Contains(all, t) {
 					return usagef("unknown table %q: want one of %s", t, strings.Join(all, ", "))
 				}
 			}
-			if o.Seeds < 0 || o.Seeds > maxSeeds {
+			if c.Flags().Changed("seeds") && (o.Seeds < 1 || o.Seeds > maxSeeds) {
 				return usagef("--seeds %d: want 1 to %d", o.Seeds, maxSeeds)
 			}
 			if fitFile != "" || check {
+				for _, name := range []string{"json", "seeds", "no-ablations"} {
+					if c.Flags().Changed(name) {
+						return usagef("--%s has no effect on a fit", name)
+					}
+				}
+				if len(args) > 0 {
+					return usagef("a fit takes no TABLE: %q", args[0])
+				}
 				return env.fit(c, fitFile, check, o.Workers)
 			}
 			bar := env.progress("runs")
@@ -95,8 +103,4 @@ func (e Env) fit(c *cobra.Command, file string, check bool, workers int) error {
 		return fmt.Errorf("check fit: the fitted parameters are not the embedded ones (write them with --fit and compare)")
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	return slices.Contains(list, s)
 }

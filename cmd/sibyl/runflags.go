@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,18 +24,22 @@ type runFlags struct {
 	machine, machineSet string
 	workload            string
 	set                 settings
-	duration, past      durationFlag
+	duration            durationFlag
+	past                time.Duration
 }
 
 func (f *runFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.machine, "machine", "vera", "MACHINE: a built-in name, live, a sysfs tree, an hwloc or YAML file")
-	c.Flags().StringVar(&f.machineSet, "machine-set", "", "changes to the machine, such as smt=off,offline=5,capacity=equal")
+	c.Flags().StringVar(&f.machineSet, "machine-set", "", machineSetAbout)
 	c.Flags().StringVar(&f.workload, "workload", "openblas-sgemm", "WORKLOAD: "+strings.Join(workloadNames(), ", "))
 	addSettings(c, &f.set, "set", "a setting of the workload, such as threads=88 (repeatable)")
 	addDuration(c, &f.duration, "duration", "end the run after this much simulated time (default: when the workload ends, or 10s for one that does not)")
-	addDuration(c, &f.past, "past", "simulated idling with background noise before the workload starts (default 500ms)")
+	c.Flags().DurationVar(&f.past, "past", defaultPast, "simulated idling with background noise before the workload starts; 0 for none")
 	complete(c, "workload", workloadNames)
 }
+
+// defaultPast is that of sim.Default.
+const defaultPast = 500 * time.Millisecond
 
 func workloadNames() []string {
 	var names []string
@@ -78,6 +83,13 @@ func (f *runFlags) variant(env Env, text string) (variant, error) {
 			w.Set = append(w.Set, kv)
 		}
 	}
+	limit := time.Duration(sim.MaxDuration)
+	if time.Duration(f.duration) > limit {
+		return variant{}, usagef("--duration %v: want at most %v", time.Duration(f.duration), limit)
+	}
+	if f.past < 0 || f.past > limit {
+		return variant{}, usagef("--past %v: want 0 to %v", f.past, limit)
+	}
 	m, err := env.loadMachine(f.machine)
 	if err != nil {
 		return variant{}, err
@@ -91,7 +103,10 @@ func (f *runFlags) variant(env Env, text string) (variant, error) {
 	// A workload that does not fit is wrong use; better now than after a
 	// long run of others.
 	if _, err := w.Build(m, 1); err != nil {
-		return variant{}, usage(fmt.Errorf("%s: %w", text, err))
+		if len(words) > 1 {
+			err = fmt.Errorf("policy %q: %w", text, err)
+		}
+		return variant{}, usage(err)
 	}
 	cfg := sim.Default(m, pol, w, 1)
 	if cfg.Domains, err = domain.Build(m, pol.Options); err != nil {
@@ -101,11 +116,12 @@ func (f *runFlags) variant(env Env, text string) (variant, error) {
 	if f.duration == 0 && f.workload == "hogs" {
 		cfg.DurationNS = 10_000_000_000
 	}
-	if f.past != 0 {
-		cfg.PastNS = int64(f.past)
-	}
+	cfg.PastNS = int64(f.past)
 	return variant{name: text, cfg: cfg}, nil
 }
+
+// machineSetAbout is the help of --machine-set.
+const machineSetAbout = "changes to the machine: smt=off|on, offline=LIST, online=LIST, capacity=equal, hz=N, separated by commas"
 
 // machineKeys are the keys of --machine-set.
 var machineKeys = []string{"smt", "offline", "online", "capacity", "hz"}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +38,9 @@ placement decisions with the rules that led to them.`,
 				return err
 			}
 			v.cfg.Seed = seed
+			if traceFile == "-" {
+				return usagef("--trace -: want a file, since standard output has the result")
+			}
 			r, err := env.simulate(c, v.cfg, traceFile)
 			if err != nil {
 				return err
@@ -68,29 +70,20 @@ func (e Env) simulate(c *cobra.Command, cfg sim.Config, traceFile string) (*sim.
 	if traceFile == "" {
 		return sim.Run(c.Context(), cfg)
 	}
-	dest := e.path(traceFile)
-	tmp := fmt.Sprintf("%s.%d.tmp", dest, os.Getpid())
-	file, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	var r *sim.Result
+	err := e.save(traceFile, func(w io.Writer) (err error) {
+		cfg.Trace = perfetto.NewWriter(w)
+		r, err = sim.Run(c.Context(), cfg)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("write trace %s: %w", traceFile, cause(err))
-	}
-	cfg.Trace = perfetto.NewWriter(file)
-	r, err := sim.Run(c.Context(), cfg)
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, dest)
-	}
-	if err != nil {
-		_ = os.Remove(tmp) // the first error is the one to tell
 		return nil, err
 	}
 	return r, nil
 }
 
 func printResult(w io.Writer, v *variant, r *sim.Result) error {
-	p := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+	p := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // emit's buffer takes all
 	p("machine   %s\nworkload  %s %v\npolicy    %s\nseed      %d\nduration  %.6f s simulated, %d events\n\n",
 		v.cfg.Machine.Name, v.cfg.Workload.Name, v.cfg.Workload.Set, v.name, r.Seed, float64(r.DurationNS)/1e9, r.Events)
 	for _, m := range r.Metrics {
@@ -119,9 +112,7 @@ func printResult(w io.Writer, v *variant, r *sim.Result) error {
 		p("%-24s %12d\n", row.name, row.n)
 	}
 	if k.OtherShare >= 0 {
-		_, err := fmt.Fprintf(w, "%-24s %11.2f%%\n", "time on second threads", float64(k.OtherShare)/1e4)
-		return err
+		p("%-24s %11.2f%%\n", "time on second threads", float64(k.OtherShare)/1e4)
 	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return nil
 }

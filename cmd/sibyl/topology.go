@@ -74,7 +74,7 @@ that builds the domains. --svg draws the machine instead of printing it.`,
 			return append(machine.Builtins(), machine.Live), cobra.ShellCompDirectiveDefault
 		},
 	}
-	c.Flags().StringVar(&machineSet, "machine-set", "", "changes to the machine: smt=off|on, offline=LIST, online=LIST, capacity=equal, hz=N, separated by commas")
+	c.Flags().StringVar(&machineSet, "machine-set", "", machineSetAbout)
 	c.Flags().StringVar(&pol, "policy", "v7.3", "the policy whose domains are built: an edition and switches")
 	c.Flags().StringVar(&svg, "svg", "", "draw the machine to this file (- for standard output)")
 	addJSON(c, &asJSON)
