@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sibyl/workload"
 )
 
 // TestDocumentsShowRealOutput carries out what docs/*.md show. In a block whose
@@ -201,6 +203,29 @@ func TestMatchOutput(t *testing.T) {
 	} {
 		if ok := matchOutput(strings.Split(test.want, "\n"), got); ok != test.ok {
 			t.Errorf("%q: %v", test.want, ok)
+		}
+	}
+}
+
+// Every setting of every workload stands in docs/workloads.md as the program
+// has it.
+func TestWorkloadsPageIsComplete(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "workloads.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range workload.Kinds() {
+		if !strings.Contains(string(data), k.Name) {
+			t.Errorf("workload %s is missing", k.Name)
+		}
+		for _, s := range k.Settings {
+			value := s.Default
+			if value != "" {
+				value = "`" + value + "`"
+			}
+			if row := "| `" + s.Key + "` | " + value + " | " + s.About + " |\n"; !strings.Contains(string(data), row) {
+				t.Errorf("%s: no row %s", k.Name, row)
+			}
 		}
 	}
 }
