@@ -30,7 +30,7 @@ func Summarize(xs []float64) Summary {
 	}
 	mid := s[n/2]
 	if n%2 == 0 {
-		mid = s[n/2-1]/2 + s[n/2]/2
+		mid = float64(s[n/2-1]/2) + float64(s[n/2]/2)
 	}
 	mean := sum(s) / float64(n)
 	var ss float64

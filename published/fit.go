@@ -300,7 +300,7 @@ func (f *fitter) run(seeds map[string]int) (map[string][]values, error) {
 // mostly chance.
 func (f *fitter) scale(name string, by float64) {
 	if f.damped {
-		by = 1 + (by-1)/2
+		by = 1 + float64((by-1)/2)
 	}
 	v, _ := f.p.Get(name)
 	f.p = f.p.With(name, max(1, int64(float64(float64(v)*by)+0.5)))
