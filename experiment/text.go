@@ -47,7 +47,7 @@ func (r *Report) writeText(w io.Writer) error {
 		for _, c := range p.rows {
 			used[c.Verdict] = true
 			table = append(table, []string{
-				strings.TrimSpace(c.Metric + " " + c.Unit), meanSD(c.BaseMean, c.BaseSD), meanSD(c.NewMean, c.NewSD),
+				label(&c), meanSD(c.BaseMean, c.BaseSD), meanSD(c.NewMean, c.NewSD),
 				delta(&c), interval(&c), mark(c.Verdict),
 			})
 		}
@@ -72,6 +72,15 @@ func (r *Report) writeText(w io.Writer) error {
 		return fmt.Errorf("write comparison: %w", err)
 	}
 	return nil
+}
+
+// label names a metric with its unit, if that says more than the name.
+func label(c *Comparison) string {
+	switch c.Unit {
+	case "", "count", "share":
+		return c.Metric
+	}
+	return c.Metric + " " + c.Unit
 }
 
 func mark(v Verdict) string {

@@ -135,13 +135,13 @@ func samplesOf(j experiment.Job, m *machine.Machine, r *sim.Result) []experiment
 	}
 	k := &r.Counters
 	add("migrations", "count", float64(k.Migrations))
-	add("context_switches", "count", float64(k.Switches))
+	add("switches", "count", float64(k.Switches))
 	if m.CoreMode.Qualify > 0 { // its cores have modes
 		add("st_to_smt_completed", "count", float64(k.Modes.STToSMT))
 		add("smt_mode_time", "s", float64(k.Modes.SMTTime)/1e9)
 	}
 	if k.OtherShare >= 0 {
-		add("second_thread_share", "share", float64(k.OtherShare)/1e6)
+		add("second_threads", "share", float64(k.OtherShare)/1e6)
 	}
 	return out
 }
