@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"regexp"
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,4 +29,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d: want %d\nstdout: %s\nstderr: %s", got, want, out.String(), errOut.String())
 	}
+}
+
+// tamper is the script command `tamper FROM TO REGEXP REPLACEMENT`: it copies a
+// file with a change, and fails if there is nothing to change.
+func tamper(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: tamper FROM TO REGEXP REPLACEMENT")
+	}
+	re, err := regexp.Compile(args[2])
+	ts.Check(err)
+	before := ts.ReadFile(args[0])
+	after := re.ReplaceAllString(before, args[3])
+	if after == before {
+		ts.Fatalf("%s: %s changes nothing", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(after), 0o644))
 }

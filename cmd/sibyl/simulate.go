@@ -87,7 +87,11 @@ func printResult(w io.Writer, v *variant, r *sim.Result) error {
 	p("machine   %s\nworkload  %s %v\npolicy    %s\nseed      %d\nduration  %.6f s simulated, %d events\n\n",
 		v.cfg.Machine.Name, v.cfg.Workload.Name, v.cfg.Workload.Set, v.name, r.Seed, float64(r.DurationNS)/1e9, r.Events)
 	for _, m := range r.Metrics {
-		p("%-24s %12.5f %s\n", m.Name, m.Value, m.Unit)
+		digits := "%12.5f"
+		if m.Value < 0.01 {
+			digits = "%12.5g"
+		}
+		p("%-24s "+digits+" %s\n", m.Name, m.Value, m.Unit)
 	}
 	k := &r.Counters
 	rows := []struct {
