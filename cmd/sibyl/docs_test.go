@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +205,38 @@ func TestMatchOutput(t *testing.T) {
 		if ok := matchOutput(strings.Split(test.want, "\n"), got); ok != test.ok {
 			t.Errorf("%q: %v", test.want, ok)
 		}
+	}
+}
+
+// link is a relative link of a page; anchors and addresses are not looked at.
+var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+
+// What a page links to is there.
+func TestDocumentLinks(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var files []string
+	for _, pattern := range []string{"*.md", filepath.Join("docs", "*.md")} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	n := 0
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			n++
+			if to := filepath.Join(filepath.Dir(name), m[1]); !fileExists(to) {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d links found", n)
 	}
 }
 
