@@ -208,6 +208,30 @@ func TestMatchOutput(t *testing.T) {
 	}
 }
 
+// The pictures of machines are those that the program draws.
+func TestDocumentPictures(t *testing.T) {
+	dir := filepath.Join("..", "..", "docs", "pictures")
+	for _, name := range []string{"thunderx2"} {
+		code, out, errOut := run(t, "topology", name, "--svg", "-")
+		if code != exitDone {
+			t.Fatalf("%s: exit %d, %s", name, code, errOut)
+		}
+		file := filepath.Join(dir, name+".svg")
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(file, []byte(out), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(data) != out {
+			t.Errorf("%s is not what sibyl topology %s --svg draws", file, name)
+		}
+	}
+}
+
 // link is a relative link of a page; anchors and addresses are not looked at.
 var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 
