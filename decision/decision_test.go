@@ -223,7 +223,6 @@ func TestSwitchKinds(t *testing.T) {
 	for _, v := range []any{policy.Rules{}, domain.Options{}, machine.Packing{}} {
 		r := reflect.TypeOf(v)
 		for f := range r.Fields() {
-			f := f
 			if k := f.Type.Kind(); k != reflect.Bool && k != reflect.Uint8 && f.Name != "Partition" {
 				t.Errorf("%s.%s is a %s: the text form does not hold it", r, f.Name, k)
 			}

@@ -41,7 +41,7 @@ func once(t *testing.T, s Setup, ch change) (*sim.Result, map[int]int) {
 func TestThunderX2Placement(t *testing.T) {
 	_, m := data(t)
 	n := 0
-	for _, letter := range strings.Split("abcdefg", "") {
+	for letter := range strings.SplitSeq("abcdefg", "") {
 		s, ok := m.Runs["tx2-"+letter+"-on"]
 		if !ok {
 			t.Fatalf("row %s has no run", letter)
