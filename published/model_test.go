@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sibyl/fitted"
 	"sibyl/sim"
 )
@@ -39,6 +41,9 @@ func once(t *testing.T, s Setup, ch change) (*sim.Result, map[int]int) {
 // a core are equal the series must not change how many threads a core gets, and
 // where each core has one CPU to give or is full, not which CPUs are used.
 func TestThunderX2Placement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("14 whole runs")
+	}
 	_, m := data(t)
 	n := 0
 	for letter := range strings.SplitSeq("abcdefg", "") {
@@ -93,6 +98,9 @@ func usedCPUs(r *sim.Result) []int {
 // TestNoNoiseNoGain: the series' gain comes from noise on second threads alone:
 // without noise both policies give the same.
 func TestNoNoiseNoGain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("four runs of 88 threads")
+	}
 	_, m := data(t)
 	quiet := change{set: []string{"fill=1.5s", "noise=off"}}
 	for _, lib := range []string{"ob", "nvpl"} {
@@ -178,9 +186,12 @@ func TestPrediction(t *testing.T) {
 
 // The batch's order, and so a report, does not depend on how many run at once.
 func TestReproduceParallel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestBatchParallel has the same workers")
+	}
 	var first string
 	for _, workers := range []int{1, 3} {
-		rep, err := Reproduce(context.Background(), Options{Tables: []string{"thunderx2-gemm"}, Workers: workers})
+		rep, err := Reproduce(context.Background(), Options{Tables: []string{"thunderx2-gemm"}, Workers: workers, Seeds: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,6 +207,33 @@ func TestReproduceParallel(t *testing.T) {
 		} else if first != b.String() {
 			t.Error("one worker and three give different reports")
 		}
+	}
+}
+
+// Runs that share a configuration do not touch it: this is for the race detector.
+func TestBatchParallel(t *testing.T) {
+	_, m := data(t)
+	var list []job
+	var err error
+	for _, run := range []string{"tx2-b-on", "nvpl-main"} {
+		short := change{set: []string{"size=1024", "fill=5ms"}}
+		if list, err = jobs(list, run, m.Runs[run], fitted.Default(), short, 4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, err := batch(context.Background(), list, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	four, err := batch(context.Background(), list, 4, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(one, four); d != "" {
+		t.Errorf("one worker and four: %s", d)
+	}
+	if cmp.Equal(one[4], one[5]) {
+		t.Error("two seeds give the same")
 	}
 }
 
