@@ -25,7 +25,7 @@ type Parameter struct {
 	Source string `json:"source"`
 	// FittedOn names the published rows that the value was chosen by; empty
 	// if it was not fitted.
-	FittedOn string `json:"fitted_on,omitempty"`
+	FittedOn string `json:"fitted_on"`
 	// Residual is simulated/published-1 on those rows, in millionths.
 	Residual int64 `json:"residual_ppm,omitempty"`
 }

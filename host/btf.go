@@ -16,6 +16,9 @@ const maxBTF = 64 << 20
 // findNames tells which of the names occur as whole strings, NUL before and
 // after, in a file of at most maxBTF bytes.
 func findNames(root fs.FS, file string, names ...string) (found []bool, err error) {
+	if err := regular(root, file); err != nil {
+		return nil, err
+	}
 	f, err := root.Open(file)
 	if err != nil {
 		return nil, err

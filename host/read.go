@@ -72,6 +72,9 @@ func (r *reader) unread(what string, err error, remedy string) {
 
 // text returns the content of a small file, trimmed.
 func (r *reader) text(name string) (text string, err error) {
+	if err := regular(r.root, name); err != nil {
+		return "", err
+	}
 	f, err := r.root.Open(name)
 	if err != nil {
 		return "", err
@@ -82,6 +85,15 @@ func (r *reader) text(name string) (text string, err error) {
 		return "", err
 	}
 	return strings.Trim(string(data), " \t\r\n\x00"), nil
+}
+
+// regular refuses what is no file: opening a FIFO in a copied tree would wait for
+// a writer.
+func regular(root fs.FS, name string) error {
+	if fi, err := fs.Stat(root, name); err == nil && !fi.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	return nil
 }
 
 // absent says what the absence of a file means: No if its directory dir is

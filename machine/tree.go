@@ -33,6 +33,10 @@ const cpuDir = "devices/system/cpu"
 type fsTree struct{ fsys fs.FS }
 
 func (t fsTree) read(name string) (string, bool, error) {
+	// Opening a FIFO would wait for a writer.
+	if fi, err := fs.Stat(t.fsys, name); err == nil && !fi.Mode().IsRegular() {
+		return "", false, fmt.Errorf("read %s: not a regular file", name)
+	}
 	f, err := t.fsys.Open(name)
 	if err != nil {
 		if strings.Contains(err.Error(), "escapes") { // os.Root's refusal of a link

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sibyl/cpumask"
 )
@@ -19,6 +20,9 @@ func (f *file) build() (*Machine, error) {
 	}
 	if !slices.Contains(knownArchs, f.Arch) {
 		return nil, fmt.Errorf("arch %q: want one of %s", clip(f.Arch), strings.Join(knownArchs, ", "))
+	}
+	if i := strings.IndexFunc(f.Name, unicode.IsControl); i >= 0 {
+		return nil, fmt.Errorf("name: control character at byte %d: want printable text", i)
 	}
 	m, err := f.start()
 	if err != nil {

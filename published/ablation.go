@@ -60,7 +60,7 @@ func ablations() []ablation {
 			ch: change{set: []string{"noise-irq=1", "noise-kthread=0", "noise-daemon=0"}},
 		},
 		{
-			name: "daemons=0.05", about: "ten times the daemons, interrupts less: they gather on the first idle sibling of the node", table: gemm, runs: []string{"ob-main", "ob-series"},
+			name: "daemons=0.05", about: "ten times the daemons: they gather on one sibling", table: gemm, runs: []string{"ob-main", "ob-series"},
 			ch: change{set: []string{"noise-irq=0.655", "noise-kthread=0.295", "noise-daemon=0.05"}},
 		},
 		{name: "clock=2.6GHz", about: "the same parameters at another clock", table: gemm, runs: all, ch: change{machine: clock(2_600_000)}},

@@ -189,6 +189,13 @@ func short(a AblationLine) string {
 }
 
 func (r *Report) parameters(p *printer) {
+	simulated := false
+	for i := range r.Rows {
+		simulated = simulated || r.Rows[i].Simulated != nil
+	}
+	if !simulated {
+		return // no parameter was used
+	}
 	p.f("parameters\n")
 	for _, q := range r.Parameters {
 		p.f("  %-34s %10d %-8s %s\n", q.Name, q.Value, q.Unit, kindOf(q.Source))

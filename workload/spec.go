@@ -219,6 +219,9 @@ func (s *settings) noise(m *machine.Machine, home cpumask.Mask) Noise {
 			*v.to = s.number(v.key, v.hi)
 		}
 	}
+	if s.vals["noise"] == "on" && n.RateFirst <= 0 && n.RateOther <= 0 {
+		s.fail("noise", "noise-first or noise-other beside it: no rates were fitted for this machine")
+	}
 	n.Interrupts = s.number("noise-irq", 1)
 	n.Kthreads = s.number("noise-kthread", 1)
 	n.Daemons = s.number("noise-daemon", 1)

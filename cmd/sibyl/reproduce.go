@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,20 +65,23 @@ assumption changed.`,
 			o.Progress = bar.update
 			rep, err := published.Reproduce(c.Context(), o)
 			bar.end()
-			if err != nil {
+			if rep == nil {
 				return err
 			}
-			env.warn(c, rep.Warnings)
-			return env.emit(func(w io.Writer) error {
+			werr := env.emit(func(w io.Writer) error { // what is done, if it was stopped
 				if asJSON {
 					return rep.JSON(w)
 				}
 				return rep.Text(w)
 			})
+			if err == nil {
+				err = werr
+			}
+			return err
 		},
 	}
 	addJSON(c, &asJSON)
-	c.Flags().IntVarP(&o.Seeds, "seeds", "n", 0, "runs of each configuration (default: 20 on Vera, 3 on ThunderX2)")
+	c.Flags().IntVarP(&o.Seeds, "seeds", "n", 0, "runs of each configuration (default: 20 on Vera, 1 on ThunderX2)")
 	c.Flags().BoolVar(&o.NoAblations, "no-ablations", false, "leave the ablations out")
 	c.Flags().StringVar(&fitFile, "fit", "", "fit the parameters anew and write them to this file (- for standard output)")
 	c.Flags().BoolVar(&check, "check-fit", false, "fit the parameters anew and fail unless they are the embedded ones, bit for bit")
@@ -86,6 +91,15 @@ assumption changed.`,
 
 // fit fits the parameters anew, and writes or checks them.
 func (e Env) fit(c *cobra.Command, file string, check bool, workers int) error {
+	if file != "" && file != "-" {
+		// A minute's work should not end in a name that cannot be written.
+		if fi, err := os.Stat(filepath.Dir(e.path(file))); err != nil || !fi.IsDir() {
+			return fmt.Errorf("write %s: no such directory", file)
+		}
+		if fi, err := os.Stat(e.path(file)); err == nil && fi.IsDir() {
+			return fmt.Errorf("write %s: is a directory", file)
+		}
+	}
 	p, err := published.Fit(c.Context(), published.FitOptions{
 		Workers: workers,
 		Log:     func(line string) { _, _ = fmt.Fprintln(e.Stderr, line) },

@@ -77,7 +77,7 @@ func TestReproduceJSON(t *testing.T) {
 		}
 		list(t, rep["ablations"])
 		for _, p := range list(t, rep["parameters"]) {
-			p.has(t, "parameter", "name", "value", "unit", "source")
+			p.has(t, "parameter", "name", "value", "unit", "source", "fitted_on")
 		}
 		if string(rep["warnings"]) == "null" {
 			t.Error("warnings are null")
