@@ -2,6 +2,8 @@
 
 package balance
 
+import "sibyl/placement"
+
 // GroupType is enum group_type: how busy a group is, ascending by how urgently
 // it needs to give tasks away.
 type GroupType uint8
@@ -27,7 +29,7 @@ func (t GroupType) String() string {
 // group's imbalance flag, pct the domain's imbalance_pct.
 func classify(st *groupStats, pinned bool, pct int64) GroupType {
 	switch {
-	case isOverloaded(st, pct):
+	case st.fullness().Overloaded(pct):
 		return Overloaded
 	case pinned:
 		return Imbalanced
@@ -37,29 +39,15 @@ func classify(st *groupStats, pinned bool, pct int64) GroupType {
 		return SMTBalance
 	case st.misfit != 0:
 		return MisfitTask
-	case !hasCapacity(st, pct):
+	case !st.fullness().HasCapacity(pct):
 		return FullyBusy
 	}
 	return HasSpare
 }
 
-// isOverloaded is group_is_overloaded: more tasks than CPUs, and next to no
-// capacity left.
-func isOverloaded(st *groupStats, pct int64) bool {
-	if st.nr <= st.weight {
-		return false
+// fullness is what group_is_overloaded and group_has_capacity read.
+func (st *groupStats) fullness() placement.GroupLoad {
+	return placement.GroupLoad{
+		Running: st.nr, Weight: st.weight, Capacity: st.capacity, Util: st.util, Runnable: st.runnable,
 	}
-	return st.capacity*100 < st.util*pct || st.capacity*pct < st.runnable*100
-}
-
-// hasCapacity is group_has_capacity. Utilisation decides only if every CPU
-// could have a task; the mean of waiting comes first.
-func hasCapacity(st *groupStats, pct int64) bool {
-	if st.nr < st.weight {
-		return true
-	}
-	if st.capacity*pct < st.runnable*100 {
-		return false
-	}
-	return st.capacity*100 > st.util*pct
 }

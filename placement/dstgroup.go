@@ -135,36 +135,23 @@ func (p *Placer) sumGroup(st *groupStats, d *domain.Domain, g *domain.Group) {
 // classify is group_classify as this path meets it.
 func classify(st *groupStats, pct int64, imbalance bool) groupType {
 	switch {
-	case isOverloaded(st, pct):
+	case st.fullness().Overloaded(pct):
 		return overloaded
 	case imbalance:
 		return imbalanced
 	case st.misfit:
 		return misfitTask
-	case !hasCapacity(st, pct):
+	case !st.fullness().HasCapacity(pct):
 		return fullyBusy
 	}
 	return hasSpare
 }
 
-// isOverloaded is group_is_overloaded: more tasks than CPUs, and no capacity to
-// speak of left.
-func isOverloaded(st *groupStats, pct int64) bool {
-	if st.running <= st.weight {
-		return false
+// fullness is what group_is_overloaded and group_has_capacity read.
+func (st *groupStats) fullness() GroupLoad {
+	return GroupLoad{
+		Running: st.running, Weight: st.weight, Capacity: st.capacity, Util: st.util, Runnable: st.runnable,
 	}
-	return st.capacity*100 < st.util*pct || st.capacity*pct < st.runnable*100
-}
-
-// hasCapacity is group_has_capacity.
-func hasCapacity(st *groupStats, pct int64) bool {
-	if st.running < st.weight {
-		return true
-	}
-	if st.capacity*pct < st.runnable*100 {
-		return false
-	}
-	return st.capacity*100 > st.util*pct
 }
 
 // idler is update_pick_idlest: whether g replaces the best group so far (nil
